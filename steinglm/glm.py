@@ -1,0 +1,104 @@
+"""The output layer as a generalized linear model of the last hidden layer (the paper's step 2).
+
+Ridge regression for a regression response, l2-penalized logistic regression for two classes, both scikit-learn's; the
+strength of the penalty is the one of `STRENGTHS` with the lowest loss on the validation rows.
+"""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import log_loss, mean_squared_error
+
+from steinglm.exceptions import ConvergenceWarning, InvalidInputError
+
+__all__ = ["STRENGTHS", "OutputFit", "fit_output"]
+
+STRENGTHS = tuple(10.0**exponent for exponent in range(-4, 3))
+
+
+@dataclass(frozen=True, eq=False)
+class OutputFit:
+    """The fitted output layer and how its penalty was chosen.
+
+    coefficients (d,) and intercept are on the scale of the linear predictor (the logit for two classes); losses[i] is
+    the validation loss (mean squared error or cross-entropy) at strengths[i].
+    """
+
+    coefficients: np.ndarray
+    intercept: float
+    strength: float
+    strengths: tuple[float, ...]
+    losses: tuple[float, ...]
+    converged: bool
+
+
+def fit_output(
+    h: np.ndarray,
+    y: np.ndarray,
+    *,
+    task: str,
+    h_validation: np.ndarray,
+    y_validation: np.ndarray,
+    strengths: tuple[float, ...] = STRENGTHS,
+) -> OutputFit:
+    """Fit the output layer on (h, y) for every strength and keep the one with the lowest validation loss.
+
+    Parameters
+    ----------
+    h, h_validation : arrays (n, d) and (m, d), the last hidden layer on training and on validation rows
+    y, y_validation : arrays (n,) and (m,); 0/1 for two classes
+    task : "regression" minimizes sum (y - yhat)^2 + strength |w|^2, "binary" the cross-entropy + strength |w|^2 / 2
+    strengths : the grid, positive numbers
+
+    Warns
+    -----
+    ConvergenceWarning
+        The chosen fit had not converged; its coefficients are returned all the same.
+
+    >>> h = np.arange(20.0).reshape(10, 2)
+    >>> fit = fit_output(h, h[:, 0], task="regression", h_validation=h, y_validation=h[:, 0])
+    >>> fit.strength, fit.converged
+    (0.0001, True)
+    """
+    if task not in _FITS:
+        raise InvalidInputError("task", f"one of {', '.join(_FITS)}", task, "choose one of these")
+    fits = [_FITS[task](h, y, strength) for strength in strengths]
+    losses = [_LOSSES[task](y_validation, h_validation @ w + b) for w, b, _ in fits]
+    best = int(np.argmin(losses))
+    coefficients, intercept, converged = fits[best]
+    if not converged:
+        warnings.warn(
+            f"the output layer's fit had not converged at strength {strengths[best]:g}; its coefficients are "
+            "used as they are. Standardize the inputs, or choose a smaller alpha.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return OutputFit(
+        coefficients, intercept, strengths[best], tuple(strengths), tuple(map(float, losses)), converged
+    )
+
+
+def _ridge(h: np.ndarray, y: np.ndarray, strength: float) -> tuple[np.ndarray, float, bool]:
+    model = Ridge(alpha=strength).fit(h, y)
+    return model.coef_, float(model.intercept_), True
+
+
+def _logistic(h: np.ndarray, y: np.ndarray, strength: float) -> tuple[np.ndarray, float, bool]:
+    # Newton's method on the (d + 1, d + 1) Hessian: n >> d here, and a handful of steps reach machine precision.
+    model = LogisticRegression(C=1 / strength, solver="newton-cholesky", max_iter=100)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SklearnConvergenceWarning)
+        model.fit(h, y)
+    stalled = any(issubclass(w.category, SklearnConvergenceWarning) for w in caught)
+    return model.coef_[0], float(model.intercept_[0]), not stalled
+
+
+def _cross_entropy(y: np.ndarray, logit: np.ndarray) -> float:
+    return float(log_loss(y, 1 / (1 + np.exp(-np.clip(logit, -500, 500))), labels=[0, 1]))
+
+
+_FITS = {"regression": _ridge, "binary": _logistic}
+_LOSSES = {"regression": mean_squared_error, "binary": _cross_entropy}

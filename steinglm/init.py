@@ -1,0 +1,342 @@
+"""Initializers that work in place on a torch model, in the manner of `torch.nn.init`.
+
+`stein_glm_` is the paper's Algorithm 1: each hidden layer's weights are alpha times the leading eigenvectors of the
+cross-moment of its input with the response, its bias centers the pre-activation, layer after layer; the output layer
+is a generalized linear model. `glorot_normal_`, `he_normal_` and `orthogonal_` are the paper's baselines. All of them
+draw from the generator they are given, never from torch's global one, and change either the whole model or nothing.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from steinglm.exceptions import InvalidInputError
+from steinglm.glm import OutputFit, fit_output
+from steinglm.mlp import ACTIVATIONS, activation_of
+from steinglm.stein import SCORES, cross_moment, directions, random_frame
+
+__all__ = ["INITIALIZERS", "glorot_normal_", "he_normal_", "orthogonal_", "stein_glm_"]
+
+# The sd of a standard normal truncated at two sd; dividing by it restores the stated variance (as Keras does).
+TRUNCATED_SD = 0.87962566103423978
+MIN_ROWS = 10
+Data = tuple[Any, Any]  # (X, y): tensors, arrays or data frames
+
+
+def stein_glm_(
+    model: nn.Module,
+    X: Any,
+    y: Any,
+    *,
+    task: str,
+    alpha: float | str | None = None,
+    score: str = "standardized",
+    output: str = "glm",
+    validation: Data | None = None,
+    generator: torch.Generator | None = None,
+) -> nn.Module:
+    """Initialize a model in place by SteinGLM (the paper's Algorithm 1) and return it.
+
+    Parameters
+    ----------
+    model : a chain of `nn.Linear` layers and activations: an `nn.Sequential`, or a module that calls them in order
+        The last Linear that is called is the output layer; it has one unit (the logit, for two classes).
+    X, y : tensors, arrays or data frames of shapes (n, d) and (n,); standardize the columns of X first
+    task : "regression" or "binary" (y is 0 or 1)
+    alpha : the scaling factor of the hidden layers
+        A positive number; None for 1 / f'(0), the paper's choice (tanh 1, sigmoid 4), and "auto" where f is not
+        differentiable at 0; "auto" for the factor that gives each layer a mean pre-activation variance of 1.
+    score : "identity" (the paper's formula verbatim), "standardized" or "gaussian"; see `stein.cross_moment`
+    output : "glm" fits the output layer (`glm.fit_output`), "stein" gives it the leading eigenvector too
+    validation : rows (X, y) that choose the strength of the GLM's penalty
+        By default a fifth of the rows, drawn with the generator; the GLM is then fitted again on all rows.
+    generator : the source of randomness; a generator seeded with 0 if None
+
+    Raises
+    ------
+    InvalidInputError
+        Data or options that cannot be used, or a model without a Linear layer. The model is then as it was.
+
+    >>> X = torch.linspace(-1, 1, 40, dtype=torch.float64).reshape(20, 2)
+    >>> model = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1)).double()
+    >>> W = stein_glm_(model, X, X[:, 0] ** 2, task="regression")[0].weight.detach()
+    >>> torch.allclose(W @ W.T, torch.eye(2, dtype=torch.float64))
+    True
+    """
+    _check_choice("score", score, tuple(SCORES))
+    _check_choice("output", output, ("glm", "stein"))
+    _check_alpha(alpha)
+    X, y = _check_data(model, X, y, task)
+    generator = generator or torch.Generator().manual_seed(0)
+    *hidden, last = _links(model, X)
+
+    def initialize_(link: _Link, h: Tensor) -> None:
+        if link is not last:
+            factor = _default_alpha(link) if alpha is None else alpha
+            _stein_layer_(link.linear, h, y, factor, score, generator)
+        elif output == "stein":
+            # The linear predictor is not passed through an activation here, so that its factor is 1.
+            _stein_layer_(link.linear, h, y, 1.0, score, generator)
+
+    with _all_or_nothing(model):
+        _visit(model, X, [*hidden, last], initialize_)
+        if output == "glm":
+            _glm_output_(model, last, X, y, task, validation, generator)
+    return model
+
+
+def glorot_normal_(model: nn.Module, X: Any = None, y: Any = None, **options: Any) -> nn.Module:
+    """Glorot normal: truncated normal weights of variance 2 / (n_in + n_out), biases zero (Glorot and Bengio, 2010).
+
+    The normal is truncated at two sd and then rescaled, so that the variance is as stated. Options, as for every
+    baseline: `output` is "random" (default: the output layer is drawn like the others) or "glm", which needs X, y and
+    `task` as in `stein_glm_`, and takes `validation`; `generator`.
+
+    >>> model = glorot_normal_(nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1)))
+    >>> float(model[0].weight.detach().abs().max()) <= 2 * (2 / 5) ** 0.5 / TRUNCATED_SD
+    True
+    """
+    return _baseline_(model, X, y, _glorot, **options)
+
+
+def he_normal_(model: nn.Module, X: Any = None, y: Any = None, **options: Any) -> nn.Module:
+    """He normal: truncated normal weights of variance 2 / n_in, biases zero (He et al., 2015); see `glorot_normal_`."""
+    return _baseline_(model, X, y, _he, **options)
+
+
+def orthogonal_(model: nn.Module, X: Any = None, y: Any = None, **options: Any) -> nn.Module:
+    """Random orthogonal weights of gain 1, biases zero (Saxe et al., 2013); see `glorot_normal_` for the options."""
+    return _baseline_(model, X, y, _orthogonal, **options)
+
+
+INITIALIZERS: dict[str, Callable[..., nn.Module]] = {
+    "steinglm": stein_glm_,
+    "glorot_normal": glorot_normal_,
+    "he_normal": he_normal_,
+    "orthogonal": orthogonal_,
+}
+
+
+def _glorot(weight: Tensor, generator: torch.Generator) -> Tensor:
+    n_out, n_in = weight.shape
+    return _truncated_normal(weight, math.sqrt(2 / (n_in + n_out)), generator)
+
+
+def _he(weight: Tensor, generator: torch.Generator) -> Tensor:
+    return _truncated_normal(weight, math.sqrt(2 / weight.shape[1]), generator)
+
+
+def _orthogonal(weight: Tensor, generator: torch.Generator) -> Tensor:
+    n_out, n_in = weight.shape
+    return random_frame(n_in, n_out, generator=generator).T
+
+
+def _truncated_normal(weight: Tensor, sd: float, generator: torch.Generator) -> Tensor:
+    std = sd / TRUNCATED_SD
+    # Drawn in float64 whatever the model's dtype, so that one seed gives one network.
+    drawn = torch.empty(weight.shape, dtype=torch.float64)
+    return nn.init.trunc_normal_(drawn, std=std, a=-2 * std, b=2 * std, generator=generator)
+
+
+@torch.no_grad()
+def _baseline_(
+    model: nn.Module,
+    X: Any,
+    y: Any,
+    draw: Callable[[Tensor, torch.Generator], Tensor],
+    *,
+    task: str | None = None,
+    output: str = "random",
+    validation: Data | None = None,
+    generator: torch.Generator | None = None,
+) -> nn.Module:
+    _check_choice("output", output, ("random", "glm"))
+    generator = generator or torch.Generator().manual_seed(0)
+    if output == "glm":
+        X, y = _check_data(model, X, y, task)
+        last = _links(model, X)[-1]
+    with _all_or_nothing(model):
+        for linear in _linears(model):
+            linear.weight.copy_(draw(linear.weight, generator))
+            if linear.bias is not None:
+                linear.bias.zero_()
+        if output == "glm":
+            _glm_output_(model, last, X, y, str(task), validation, generator)
+    return model
+
+
+@dataclass(frozen=True)
+class _Link:
+    """A Linear layer as it is met in the forward pass, and the activation that follows it, if it is a known one."""
+
+    name: str
+    linear: nn.Linear
+    activation: str | None
+
+
+def _linears(model: nn.Module) -> list[nn.Linear]:
+    linears = [module for module in model.modules() if isinstance(module, nn.Linear)]
+    if not linears:
+        raise InvalidInputError("model", "a model with at least one nn.Linear", type(model).__name__, "add one")
+    return linears
+
+
+@torch.no_grad()
+def _links(model: nn.Module, X: Tensor) -> list[_Link]:
+    """The Linear layers in the order of a forward pass over two rows."""
+    _linears(model)
+    called: list[tuple[str, nn.Module]] = []
+    leaves = [(name, m) for name, m in model.named_modules() if not any(m.children())]
+    hooks = [m.register_forward_hook(lambda *_, leaf=leaf: called.append(leaf)) for leaf in leaves for m in leaf[1:]]
+    try:
+        model(X[:2])
+    except RuntimeError as err:
+        raise InvalidInputError("X", "a table that the model accepts", tuple(X.shape), f"the model says: {err}") from err
+    finally:
+        for hook in hooks:
+            hook.remove()
+    places = [i for i, (_, module) in enumerate(called) if isinstance(module, nn.Linear)]
+    links = []
+    for i, end in zip(places, [*places[1:], len(called)], strict=True):
+        following = (activation_of(module) for _, module in called[i + 1 : end])
+        links.append(_Link(called[i][0], called[i][1], next(filter(None, following), None)))  # type: ignore[arg-type]
+    if not links or links[-1].linear.out_features != 1:
+        raise InvalidInputError(
+            "model", "a chain that ends in nn.Linear(k, 1)", links[-1].linear if links else "no Linear called",
+            "give the output layer one unit: the prediction, or the logit of class 1",
+        )
+    return links
+
+
+@torch.no_grad()
+def _visit(model: nn.Module, X: Tensor, links: list[_Link], act: Callable[[_Link, Tensor], None]) -> None:
+    """One forward pass in which `act(link, h)` meets each layer's input h before the layer's output is computed."""
+    hooks = [
+        link.linear.register_forward_pre_hook(lambda _, inputs, link=link: act(link, inputs[0])) for link in links
+    ]
+    try:
+        model(X)
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+@torch.no_grad()
+def _stein_layer_(
+    linear: nn.Linear, h: Tensor, y: Tensor, alpha: float | str, score: str, generator: torch.Generator
+) -> None:
+    """W = alpha V (the paper's equation for W_1), b = -(1/n) sum W^T h_i (its equation for b_1)."""
+    V, _ = directions(cross_moment(h, y, score), linear.out_features, generator=generator)  # (d, k)
+    if alpha == "auto":
+        variance = float((h.double() @ V).var(0, correction=0).mean())
+        alpha = variance**-0.5 if variance > 0 else 1.0  # a constant input has no variance to restore
+    W = float(alpha) * V
+    linear.weight.copy_(W.T)
+    if linear.bias is not None:
+        # from the weights as stored, so that the mean is zero to the precision of the model's dtype
+        linear.bias.copy_(-(linear.weight.double() @ h.mean(0, dtype=torch.float64)))
+
+
+@torch.no_grad()
+def _glm_output_(
+    model: nn.Module, last: _Link, X: Tensor, y: Tensor, task: str, validation: Data | None, generator: torch.Generator
+) -> OutputFit:
+    """Fit the output layer on the last hidden layer (the paper's step 2)."""
+    h, target = _inputs_of(model, last, X), y.numpy()
+    if validation is None:
+        order = torch.randperm(len(h), generator=generator).numpy()
+        held, kept = np.array_split(order, [len(h) // 5])
+        choice = fit_output(
+            h[kept], target[kept], task=task, h_validation=h[held], y_validation=target[held]
+        )
+        fit = fit_output(
+            h, target, task=task, h_validation=h[held], y_validation=target[held], strengths=(choice.strength,)
+        )
+    else:
+        X_validation, y_validation = _as_table(model, *validation)
+        h_validation = _inputs_of(model, last, X_validation)
+        fit = fit_output(h, target, task=task, h_validation=h_validation, y_validation=y_validation.numpy())
+    weight = last.linear.weight
+    weight.copy_(torch.as_tensor(fit.coefficients, dtype=weight.dtype)[None])
+    if last.linear.bias is not None:
+        last.linear.bias.fill_(fit.intercept)
+    return fit
+
+
+def _inputs_of(model: nn.Module, link: _Link, X: Tensor) -> np.ndarray:
+    captured: list[Tensor] = []
+    _visit(model, X, [link], lambda _, h: captured.append(h))
+    return captured[0].double().numpy()
+
+
+@contextmanager
+def _all_or_nothing(model: nn.Module) -> Iterator[None]:
+    """Give the model back as it was if anything fails."""
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    try:
+        yield
+    except BaseException:
+        model.load_state_dict(before)
+        raise
+
+
+def _default_alpha(link: _Link) -> float | str:
+    """1 / f'(0), from the first-order expansion of f (the paper's section 2.2); "auto" where there is no f'(0)."""
+    if link.activation is None:
+        raise InvalidInputError(
+            "alpha", f"a number or 'auto', since the activation after layer {link.name!r} is not known", None,
+            f"pass alpha=, or use one of the modules of {', '.join(ACTIVATIONS)}",
+        )
+    slope = ACTIVATIONS[link.activation].slope
+    return "auto" if slope is None else 1 / slope
+
+
+def _check_alpha(alpha: float | str | None) -> None:
+    number = isinstance(alpha, int | float) and not isinstance(alpha, bool)
+    if not (alpha is None or alpha == "auto" or (number and 0 < float(alpha) < math.inf)):
+        raise InvalidInputError("alpha", "a positive number, 'auto' or None", alpha, "1 suits tanh, 4 sigmoid")
+
+
+def _check_choice(argument: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise InvalidInputError(argument, f"one of {', '.join(choices)}", value, "choose one of these")
+
+
+def _as_table(model: nn.Module, X: Any, y: Any) -> tuple[Tensor, Tensor]:
+    dtype = next(model.parameters()).dtype
+    try:
+        X = torch.as_tensor(X if isinstance(X, Tensor) else np.asarray(X, dtype=np.float64)).to(dtype)
+        y = torch.as_tensor(y if isinstance(y, Tensor) else np.asarray(y, dtype=np.float64)).double()
+    except (TypeError, ValueError) as err:
+        raise InvalidInputError("X and y", "numbers", str(err), "encode categories first") from err
+    if X.dim() != 2 or 0 in X.shape:
+        raise InvalidInputError("X", "a table (n, d)", tuple(X.shape), "one row a sample, one column a feature")
+    if y.shape != X.shape[:1]:
+        raise InvalidInputError("y", f"of shape ({X.shape[0]},)", tuple(y.shape), "one response a row of X")
+    return X, y
+
+
+def _check_data(model: nn.Module, X: Any, y: Any, task: str | None) -> tuple[Tensor, Tensor]:
+    _linears(model)
+    _check_choice("task", str(task), ("regression", "binary"))
+    if X is None or y is None:
+        raise InvalidInputError("X and y", "given", None, "the output layer and Stein's method learn from data")
+    X, y = _as_table(model, X, y)
+    if len(X) < MIN_ROWS:
+        raise InvalidInputError("X", f"a table of {MIN_ROWS} rows or more", f"{len(X)} rows", "bring more data")
+    for name, values in (("X", X), ("y", y)):
+        if not torch.isfinite(values).all():
+            bad = int((~torch.isfinite(values)).sum())
+            raise InvalidInputError(name, "finite", f"{bad} values nan or inf", "drop or impute these rows")
+    if task == "binary" and not ((y == 0) | (y == 1)).all():
+        raise InvalidInputError("y", "0 or 1 in a binary task", y.unique()[:5].tolist(), "encode the classes")
+    if y.min() == y.max():
+        what = "both classes" if task == "binary" else "a response that varies"
+        raise InvalidInputError("y", what, f"{float(y[0]):g} in every row", "there is nothing to learn from it")
+    return X, y

@@ -1,0 +1,273 @@
+"""The lock-step trainer: K networks of one shape trained together by Adam, a mini-batch at a time.
+
+The networks stand on the leading axis of a `Stack`; the backward pass is written out by hand into buffers allocated
+once, so that a step costs a few batched GEMMs a layer and no allocation. Networks of the same repeat see the same
+rows in the same order, so that comparisons between them are paired. Nothing here knows how they were initialized.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from steinglm.mlp import ACTIVATIONS, Stack
+
+__all__ = ["LOSSES", "Losses", "Rows", "StopRules", "Trained", "evaluate", "fit", "predict"]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of R repeats: X (R, n, d) and y (R, n)."""
+
+    X: Tensor
+    y: Tensor
+
+
+@dataclass(frozen=True)
+class StopRules:
+    """When a network stops before its last epoch: each network by itself, the run when all have stopped.
+
+    target : a validation loss that is low enough
+    patience : epochs without a new best validation loss
+    seconds : of training, for the run as a whole
+    """
+
+    target: float | None = None
+    patience: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """After an epoch (0: before training): losses (K,); nan for a network that had stopped before it.
+
+    The training loss is the mean over the epoch's mini-batches, each before its step; at epoch 0, over all rows.
+    """
+
+    epoch: int
+    training: Tensor
+    validation: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What is left after training: each network at its best validation loss, and the rule that stopped it."""
+
+    best: Stack
+    best_epoch: Tensor  # (K,)
+    best_loss: Tensor  # (K,)
+    stopped: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A loss of the linear predictor z: mean over rows, and its gradient g = d(mean)/dz written into `out`."""
+
+    mean: Callable[[Tensor, Tensor], Tensor]
+    gradient: Callable[[Tensor, Tensor, Tensor], Tensor]
+
+
+def _mse_gradient(z: Tensor, y: Tensor, out: Tensor) -> Tensor:
+    return torch.sub(z, y, out=out).mul_(2 / y.shape[1])
+
+
+def _cross_entropy(z: Tensor, y: Tensor) -> Tensor:
+    return (torch.nn.functional.softplus(z) - y * z).mean(1)
+
+
+def _cross_entropy_gradient(z: Tensor, y: Tensor, out: Tensor) -> Tensor:
+    return torch.sigmoid(z, out=out).sub_(y).div_(y.shape[1])
+
+
+LOSSES = {
+    "regression": Loss(lambda z, y: (z - y).square_().mean(1), _mse_gradient),
+    "binary": Loss(_cross_entropy, _cross_entropy_gradient),
+}
+
+
+class _Workspace:
+    """Every buffer of a forward and a backward pass over b rows."""
+
+    def __init__(self, networks: Stack, b: int) -> None:
+        K, d, _ = networks.weights[0].shape
+        widths = [W.shape[2] for W in networks.weights[:-1]]
+        new = networks.flat.new_empty
+        in_place = ACTIVATIONS[networks.activation].from_output
+        self.x, self.y = new(K, b, d), new(K, b)
+        self.a = [new(K, b, k) for k in widths]
+        self.h = self.a if in_place else [new(K, b, k) for k in widths]
+        self.z = new(K, b, 1)
+        self.gz = new(K, b, 1)
+        self.g = [new(K, b, k) for k in widths]
+
+    def take(self, rows: Rows, index: Tensor) -> None:
+        """Copy rows `index` (R, b) of every repeat to all networks of that repeat (network k = method * R + r)."""
+        R, b = index.shape
+        r = torch.arange(R)[:, None]
+        self.x.view(-1, R, b, self.x.shape[2]).copy_(rows.X[r, index].expand(len(self.x) // R, -1, -1, -1))
+        self.y.view(-1, R, b).copy_(rows.y[r, index].expand(len(self.y) // R, -1, -1))
+
+    def forward(self, networks: Stack) -> Tensor:
+        """The linear predictors (K, b)."""
+        f, h = ACTIVATIONS[networks.activation], self.x
+        *hidden, (W_out, b_out) = zip(networks.weights, networks.biases, strict=True)
+        for (W, b), a, out in zip(hidden, self.a, self.h, strict=True):
+            torch.baddbmm(b, h, W, out=a)
+            h = f.function(a, out=out)
+        return torch.baddbmm(b_out, h, W_out, out=self.z).squeeze(2)
+
+    def backward(self, networks: Stack, gradients: Stack) -> None:
+        """The gradients of all parameters, given d(loss)/dz in `gz`, written into `gradients`."""
+        f, g = ACTIVATIONS[networks.activation], self.gz
+        for layer in range(len(self.a), -1, -1):
+            if layer < len(self.a):
+                g = f.gradient(g, self.a[layer], grad_input=g)  # d/da; `a` holds f(a) where f was applied in place
+            h = self.h[layer - 1] if layer else self.x
+            torch.bmm(h.transpose(1, 2), g, out=gradients.weights[layer])  # (K, d, k)
+            torch.sum(g, 1, keepdim=True, out=gradients.biases[layer])
+            if layer:
+                g = torch.bmm(g, networks.weights[layer].transpose(1, 2), out=self.g[layer - 1])  # (K, b, d)
+
+
+class _Workspaces(dict[int, _Workspace]):
+    """One workspace for each number of rows that is met: the batch size and a few remainders."""
+
+    def __init__(self, networks: Stack) -> None:
+        self.networks = networks
+
+    def __missing__(self, b: int) -> _Workspace:
+        self[b] = _Workspace(self.networks, b)
+        return self[b]
+
+
+def fit(
+    networks: Stack,
+    training: Rows,
+    validation: Rows,
+    *,
+    task: str,
+    epochs: int,
+    batch_size: int,
+    learning_rate: float,
+    generators: Sequence[torch.Generator],
+    stop: StopRules = StopRules(),
+    checkpoint: Callable[[], None] | None = None,
+) -> Iterator[Losses | Trained]:
+    """Train a stack in place; yield the losses after each epoch (0 first), then what is left.
+
+    Parameters
+    ----------
+    networks : K = methods x R networks, network k = method * R + repeat
+    training, validation : rows of the R repeats
+    generators : one a repeat; each draws the order of its repeat's mini-batches
+    checkpoint : called after every mini-batch; whatever it raises ends the training
+    """
+    spaces, loss = _Workspaces(networks), LOSSES[task]
+    gradients = networks.like(torch.zeros_like(networks.flat))
+    parameter = torch.nn.Parameter(networks.flat, requires_grad=True)
+    parameter.grad = gradients.flat
+    adam = torch.optim.Adam([parameter], lr=learning_rate, fused=True)
+    with torch.no_grad():
+        progress = _Progress(networks, stop)
+        yield progress.record(0, _mean_loss(spaces, training, loss, batch_size), _mean_loss(spaces, validation, loss, batch_size))
+        for epoch in range(1, epochs + 1):
+            if progress.over:
+                break
+            start, waited = time.perf_counter(), 0.0
+            total = torch.zeros(len(networks.weights[0]))
+            for index in _batches(training, batch_size, generators):
+                space = spaces[index.shape[1]]
+                space.take(training, index)
+                z = space.forward(networks)
+                total += loss.mean(z, space.y) * index.shape[1]
+                loss.gradient(z, space.y, space.gz.squeeze(2))
+                space.backward(networks, gradients)
+                adam.step()
+                if checkpoint is not None:
+                    before = time.perf_counter()
+                    checkpoint()
+                    waited += time.perf_counter() - before
+            losses = total / training.y.shape[1], _mean_loss(spaces, validation, loss, batch_size)
+            progress.seconds += time.perf_counter() - start - waited
+            yield progress.record(epoch, *losses)
+        yield progress.trained()
+
+
+def _batches(rows: Rows, size: int, generators: Sequence[torch.Generator]) -> tuple[Tensor, ...]:
+    """An epoch's mini-batches: indices (R, b) in an order of each repeat's own, the last one possibly smaller."""
+    n = rows.y.shape[1]
+    return torch.stack([torch.randperm(n, generator=g) for g in generators]).split(size, dim=1)
+
+
+class _Progress:
+    """The best state of every network so far, and which of them still train."""
+
+    def __init__(self, networks: Stack, stop: StopRules) -> None:
+        K = len(networks.weights[0])
+        self.networks, self.stop, self.seconds = networks, stop, 0.0
+        self.best = networks.like(networks.flat.clone())
+        self.best_loss = torch.full((K,), torch.inf)
+        self.best_epoch = torch.zeros(K, dtype=torch.long)
+        self.stopped = [""] * K
+
+    @property
+    def over(self) -> bool:
+        return all(self.stopped)
+
+    def record(self, epoch: int, training: Tensor, validation: Tensor) -> Losses:
+        active = torch.tensor([not rule for rule in self.stopped])
+        improved = active & (validation < self.best_loss)
+        self.best_loss[improved] = validation[improved]
+        self.best_epoch[improved] = epoch
+        pairs = zip((*self.best.weights, *self.best.biases), (*self.networks.weights, *self.networks.biases), strict=True)
+        for best, current in pairs:
+            best[improved] = current[improved]
+        self._apply_rules(epoch)
+        return Losses(epoch, training.where(active, torch.nan), validation.where(active, torch.nan))
+
+    def _apply_rules(self, epoch: int) -> None:
+        rules = self.stop
+        for k, already in enumerate(self.stopped):
+            if already:
+                continue
+            if rules.target is not None and self.best_loss[k] <= rules.target:
+                self.stopped[k] = "target"
+            elif rules.patience is not None and epoch - int(self.best_epoch[k]) >= rules.patience:
+                self.stopped[k] = "patience"
+            elif rules.seconds is not None and self.seconds >= rules.seconds:
+                self.stopped[k] = "time"
+
+    def trained(self) -> Trained:
+        return Trained(self.best, self.best_epoch, self.best_loss, tuple(self.stopped), self.seconds)
+
+
+def _mean_loss(spaces: _Workspaces, rows: Rows, loss: Loss, size: int) -> Tensor:
+    """The mean loss (K,) over all rows of each network's repeat."""
+    R, n = rows.y.shape
+    total = torch.zeros(len(spaces.networks.weights[0]))
+    for index in torch.arange(n).expand(R, n).split(size, dim=1):
+        space = spaces[index.shape[1]]
+        space.take(rows, index)
+        total += loss.mean(space.forward(spaces.networks), space.y) * index.shape[1]
+    return total / n
+
+
+@torch.no_grad()
+def evaluate(networks: Stack, rows: Rows, task: str, batch_size: int = 512) -> Tensor:
+    """The mean loss (K,) of each network on the rows of its repeat."""
+    return _mean_loss(_Workspaces(networks), rows, LOSSES[task], batch_size)
+
+
+@torch.no_grad()
+def predict(networks: Stack, rows: Rows, batch_size: int = 512) -> Tensor:
+    """The linear predictors (K, n) of each network on the rows of its repeat."""
+    spaces, (R, n) = _Workspaces(networks), rows.y.shape
+    parts = []
+    for index in torch.arange(n).expand(R, n).split(batch_size, dim=1):
+        space = spaces[index.shape[1]]
+        space.take(rows, index)
+        parts.append(space.forward(networks).clone())
+    return torch.cat(parts, dim=1)
