@@ -18,7 +18,7 @@ from steinglm.exceptions import InvalidInputError
 
 __all__ = ["SCORES", "cross_moment", "directions", "random_frame"]
 
-CHUNK_ELEMENTS = 1 << 21  # 16 MB of float64: large enough for a GEMM at full speed, small enough to bound memory
+CHUNK_ELEMENTS = 1 << 17  # 1 MB of float64: stays in the cache, and bounds the memory
 Chunks = Iterable[tuple[Tensor, Tensor]]
 
 
@@ -46,7 +46,7 @@ def _accumulate(chunks: Chunks, h0: Tensor, y0: Tensor, *, second: bool) -> _Sum
         if second:
             sums.uu.addmm_(u.T, u)
         else:
-            sums.uu.add_(torch.linalg.vector_norm(u, dim=0).square_())
+            sums.uu.addmv_((u * u).T, u.new_ones(len(u)))
         sums.n += u.shape[0]
         sums.u += u.sum(0)
         sums.v += v.sum()

@@ -1,0 +1,117 @@
+"""The library from a terminal: `python -m steinglm compare` trains an experiment and prints its table."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+
+import pandas as pd
+from tqdm import tqdm
+
+from steinglm import __version__, datasets
+from steinglm.exceptions import SteinGLMError
+from steinglm.experiment import TITLES, Epoch, Experiment, metric_name, summarize, train
+from steinglm.init import INITIALIZERS
+from steinglm.mlp import ACTIVATIONS
+from steinglm.settings import OUTPUTS
+from steinglm.stein import SCORES
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line; 0 if all went well, 2 with one line on standard error if the input cannot be used."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.command(options)
+    except SteinGLMError as err:
+        print(f"steinglm: {err}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("steinglm: interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m steinglm", description=__doc__)
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(required=True, metavar="command")
+    compare = commands.add_parser(
+        "compare",
+        help="train the initializations side by side and print a table",
+        description="Train the initializations side by side; progress on standard error, a table on standard output.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    compare.set_defaults(command=_compare)
+    _add_settings(compare)
+    compare.add_argument("--format", choices=("table", "json", "csv"), default="table")
+    return parser
+
+
+def _alpha(text: str) -> float | str | None:
+    return None if text == "default" else text if text == "auto" else float(text)
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    default = Experiment()
+    add = parser.add_argument
+    add("--dataset", default=default.dataset, metavar="NAME", help=", ".join(datasets.names()))
+    add("--depth", type=int, default=default.depth, help="hidden layers")
+    add("--width", type=int, help="units a layer; None for min(features, 20)")
+    add("--activation", default=default.activation, metavar="NAME", help=", ".join(ACTIVATIONS))
+    add("--alpha", type=_alpha, default="default", help="a number, 'default' for 1/f'(0), or 'auto'")
+    add("--score", default=default.score, metavar="NAME", help=", ".join(SCORES))
+    add("--methods", default=",".join(default.methods), help=f"with commas, of {', '.join(INITIALIZERS)}")
+    add("--output", default=default.output, metavar="NAME", help=f"{', '.join(OUTPUTS)}: who gets a GLM output layer")
+    add("--epochs", type=int, default=default.epochs, help="passes over the training rows")
+    add("--batch-size", type=int, help="None for min(500, a fifth of the training rows)")
+    add("--learning-rate", type=float, default=default.learning_rate, help="of Adam")
+    add("--repeats", type=int, default=default.repeats, help="each with its own split and draws")
+    add("--seed", type=int, default=default.seed, help="determines everything random")
+    add("--target-loss", type=float, help="stop a network at this validation loss")
+    add("--patience", type=int, help="stop a network after so many epochs without a better validation loss")
+    add("--time-budget", type=float, help="stop after so many seconds of training")
+
+
+def _experiment(options: argparse.Namespace) -> Experiment:
+    settings = {name: value for name, value in vars(options).items() if name not in ("command", "format")}
+    settings["methods"] = tuple(name.strip() for name in options.methods.split(",") if name.strip())
+    return Experiment(**settings)
+
+
+def _compare(options: argparse.Namespace) -> None:
+    experiment = _experiment(options)
+    task = datasets.load(experiment.dataset).task
+    with tqdm(total=experiment.epochs, unit="epoch", file=sys.stderr) as bar:
+        for step in train(experiment):
+            if isinstance(step, Epoch):
+                bar.update(step.epoch - bar.n)
+            else:
+                table = summarize(step.summary)
+    if options.format == "json":
+        rows = json.loads(table.to_json(orient="records"))
+        print(json.dumps({"experiment": experiment.as_dict(), "metric": metric_name(task), "rows": rows}, indent=2))
+    elif options.format == "csv":
+        print(table.to_csv(index=False), end="")
+    else:
+        print(_as_text(table, metric_name(task), experiment))
+
+
+def _as_text(table: pd.DataFrame, metric: str, experiment: Experiment) -> str:
+    columns = {
+        "method": table["method"].map(TITLES),
+        f"test {metric}": table["test_metric_mean"].map("{:.4f}".format),
+        "sd": table["test_metric_sd"].map("{:.4f}".format),
+        "best validation loss": table["best_validation_loss_mean"].map("{:.5f}".format),
+        "best epoch": table["best_epoch_mean"].map("{:.0f}".format),
+        "init s": table["initialization_seconds_mean"].map("{:.3f}".format),
+        "train s": table["training_seconds"].map("{:.1f}".format),
+    }
+    if experiment.repeats == 1:
+        del columns["sd"]
+    return pd.DataFrame(columns).to_string(index=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,13 @@
+"""Tables to try the method on, and their preparation.
+
+>>> split = prepare(load("power_plant"), seed=0)
+>>> split.features
+('AT', 'V', 'AP', 'RH')
+"""
+
+from steinglm.datasets.dataset import Dataset, Split
+from steinglm.datasets.preparation import design, prepare
+from steinglm.datasets.registry import available, load, names
+from steinglm.datasets.synthetic import multi_index
+
+__all__ = ["Dataset", "Split", "available", "design", "load", "multi_index", "names", "prepare"]

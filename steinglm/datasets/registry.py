@@ -1,0 +1,78 @@
+"""The data sets by name: the paper's ten in its order, two of scikit-learn's, and the synthetic models."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import lru_cache, partial
+
+from steinglm.datasets import bundled, embedded, remote, synthetic
+from steinglm.datasets.dataset import Dataset
+from steinglm.exceptions import InvalidInputError
+
+__all__ = ["available", "load", "names"]
+
+_LOADERS: dict[str, Callable[[], Dataset]] = {
+    "abalone": partial(embedded.load, "abalone"),
+    "california_housing": partial(embedded.load, "california_housing"),
+    "power_plant": partial(embedded.load, "power_plant"),
+    "electrical_grid": partial(embedded.load, "electrical_grid"),
+    "parkinsons": remote.load,
+    "adult": partial(embedded.load, "adult"),
+    "bank_marketing": partial(embedded.load, "bank_marketing"),
+    "magic": partial(embedded.load, "magic"),
+    "mammographic": partial(embedded.load, "mammographic"),
+    "spambase": partial(embedded.load, "spambase"),
+    "diabetes": bundled.diabetes,
+    "breast_cancer": bundled.breast_cancer,
+    **{name: partial(synthetic.load, name) for name in synthetic.MODELS},
+}
+
+
+def names() -> tuple[str, ...]:
+    """Every name that `load` knows, "parkinsons" included whether or not its file is at hand.
+
+    >>> names()[:2]
+    ('abalone', 'california_housing')
+    """
+    return tuple(_LOADERS)
+
+
+def available(name: str) -> bool:
+    """Whether `load(name)` would succeed without a download. Never touches the network.
+
+    >>> available("abalone")
+    True
+    """
+    return _known(name) != "parkinsons" or remote.find() is not None
+
+
+def load(name: str) -> Dataset:
+    """The data set of that name, as published. The frames are the caller's own: change them as you like.
+
+    Raises
+    ------
+    InvalidInputError : an unknown name.
+    DataUnavailableError : "parkinsons", where its file is neither at hand nor within reach.
+
+    >>> load("abalone").X.shape
+    (4177, 8)
+    >>> load("abalon")
+    Traceback (most recent call last):
+    ...
+    steinglm.exceptions.InvalidInputError: data set must be a known name, got abalon; did you mean 'abalone'?
+    """
+    dataset = remote.load() if _known(name) == "parkinsons" else _cached(name)
+    return replace(dataset, X=dataset.X.copy(), y=dataset.y.copy())
+
+
+@lru_cache(maxsize=32)
+def _cached(name: str) -> Dataset:
+    return _LOADERS[name]()
+
+
+def _known(name: str) -> str:
+    if isinstance(name, str) and name in _LOADERS:
+        return name
+    close = get_close_matches(str(name), _LOADERS, n=1)
+    cure = f"did you mean {close[0]!r}?" if close else f"choose one of {', '.join(_LOADERS)}"
+    raise InvalidInputError("data set", "a known name", name, cure)

@@ -1,0 +1,139 @@
+"""What an initialization does to the signal: one function a quantity, measured layer by layer, as tidy rows.
+
+Each takes K networks in a `Stack` at once and gives values with the networks first; `layer_rows` walks through the
+layers and puts everything into one table (method, repeat, layer, quantity, rank, value). Variances are population
+variances over the data; a quantity of a layer is the mean over its units, with the 10 and 90 percent quantiles across
+units beside it.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from steinglm.mlp import ACTIVATIONS, Stack
+from steinglm.stein import cross_moment
+from steinglm.train import Rows
+
+__all__ = [
+    "COLUMNS",
+    "across_units",
+    "layer_rows",
+    "layers",
+    "moment_eigenvalues",
+    "over_rows",
+    "saturated_share",
+    "weight_singular_values",
+]
+
+COLUMNS = ("method", "repeat", "layer", "quantity", "rank", "value")
+SATURATED = 0.05  # of the activation's steepest slope
+Name = tuple[str, int]  # (method, repeat)
+
+
+def layers(networks: Stack, x: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """The hidden layers of K networks in order: input h (K, n, d), pre-activation a (K, n, k), activation f(a)."""
+    f, h = ACTIVATIONS[networks.activation], x
+    for W, b in zip(networks.weights[:-1], networks.biases[:-1], strict=True):
+        a = torch.baddbmm(b, h, W)  # (K, n, k)
+        after = f.function(a, out=torch.empty_like(a))
+        yield h, a, after
+        h = after
+
+
+def over_rows(values: Tensor) -> tuple[Tensor, Tensor]:
+    """The mean and the population variance (K, k) of each unit over the rows of values (K, n, k).
+
+    Sums over rows are matrix products, many times faster than torch's reductions of a middle axis.
+    """
+    K, n, _ = values.shape
+    weights = values.new_full((K, 1, n), 1 / n)
+    mean = torch.bmm(weights, values)  # (K, 1, k)
+    variance = torch.bmm(weights, (values - mean).square_())
+    return mean.squeeze(1), variance.squeeze(1)
+
+
+def across_units(quantity: str, values: Tensor) -> dict[str, Tensor]:
+    """The mean over units of values (K, k), and the 10 and 90 percent quantiles across them, by quantity name."""
+    low, high = torch.quantile(values, torch.tensor([0.1, 0.9], dtype=values.dtype), dim=1)
+    return {quantity: values.mean(1), f"{quantity}_q10": low, f"{quantity}_q90": high}
+
+
+def saturated_share(a: Tensor, activation: str) -> Tensor:
+    """The share (K,) of units whose mean slope |f'(a)| over the data is below 5 percent of the steepest slope of f.
+
+    For tanh these units sit on the flat parts, for relu they are dead (or nearly so).
+    """
+    f = ACTIVATIONS[activation]
+    slope, _ = over_rows(f.derivative(a).abs_())  # (K, k)
+    return (slope < SATURATED * f.steepest).to(a.dtype).mean(1)
+
+
+def moment_eigenvalues(h: Tensor, y: Tensor, score: str) -> Tensor:
+    """The signed eigenvalues (K, d), largest magnitude first, of the cross-moment of h (K, n, d) with y (R, n).
+
+    Network k belongs to repeat k mod R.
+    """
+    moments = torch.stack([cross_moment(h[k], y[k % len(y)], score) for k in range(len(h))])
+    eigenvalues = torch.linalg.eigvalsh(moments)
+    order = eigenvalues.abs().argsort(dim=1, descending=True, stable=True)
+    return eigenvalues.gather(1, order)
+
+
+def weight_singular_values(W: Tensor) -> Tensor:
+    """The singular values (K, min(d, k)) of weights (K, d, k), largest first."""
+    return torch.linalg.svdvals(W)
+
+
+def layer_rows(networks: Stack, rows: Rows, names: Sequence[Name], score: str) -> pd.DataFrame:
+    """Every quantity of every layer of K networks over the rows of their repeats, as a tidy table.
+
+    The hidden layers are numbered from 1; the output layer comes after them, with its weights and its input's moment.
+    """
+    R = len(rows.X)
+    x = rows.X.repeat(len(names) // R, 1, 1)  # (K, n, d)
+    tables: list[pd.DataFrame] = []
+    for number, (h, a, after) in enumerate(layers(networks, x), start=1):
+        scalars: dict[str, Tensor] = {"saturated_share": saturated_share(a, networks.activation)}
+        for place, values in (("preactivation", a), ("activation", after)):
+            mean, variance = over_rows(values)  # (K, k)
+            scalars |= across_units(f"{place}_mean", mean) | across_units(f"{place}_variance", variance)
+        tables.append(_scalar_rows(names, number, scalars))
+        tables += _spectrum_rows(names, number, h, rows.y, networks.weights[number - 1], score)
+    depth = len(networks.weights) - 1
+    tables += _spectrum_rows(names, depth + 1, after if depth else x, rows.y, networks.weights[-1], score)
+    return pd.concat(tables, ignore_index=True)
+
+
+def _scalar_rows(names: Sequence[Name], layer: int, scalars: dict[str, Tensor]) -> pd.DataFrame:
+    return pd.concat(
+        [_table(names, layer, quantity, values[:, None], ranked=False) for quantity, values in scalars.items()],
+        ignore_index=True,
+    )
+
+
+def _spectrum_rows(
+    names: Sequence[Name], layer: int, h: Tensor, y: Tensor, W: Tensor, score: str
+) -> list[pd.DataFrame]:
+    return [
+        _table(names, layer, "moment_eigenvalue", moment_eigenvalues(h, y, score), ranked=True),
+        _table(names, layer, "weight_singular_value", weight_singular_values(W), ranked=True),
+    ]
+
+
+def _table(names: Sequence[Name], layer: int, quantity: str, values: Tensor, *, ranked: bool) -> pd.DataFrame:
+    """Rows for values (K, m): rank 1..m, or 0 for a scalar."""
+    K, m = values.shape
+    methods, repeats = zip(*names, strict=True)
+    return pd.DataFrame(
+        {
+            "method": np.repeat(methods, m),
+            "repeat": np.repeat(repeats, m),
+            "layer": layer,
+            "quantity": quantity,
+            "rank": np.tile(np.arange(1, m + 1), K) if ranked else 0,
+            "value": values.reshape(-1).double().numpy(),
+        }
+    )

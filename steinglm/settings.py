@@ -1,0 +1,147 @@
+"""The settings of an experiment: a frozen record of plain values, checked at birth, that determines a result."""
+
+import hashlib
+import json
+import math
+from dataclasses import asdict, dataclass, fields
+from difflib import get_close_matches
+from typing import Any
+
+from steinglm import __version__, datasets
+from steinglm.exceptions import InvalidInputError
+from steinglm.init import INITIALIZERS
+from steinglm.mlp import ACTIVATIONS
+from steinglm.stein import SCORES
+
+__all__ = ["OUTPUTS", "Experiment"]
+
+OUTPUTS = ("paper", "glm", "own")
+MAX_SEED = 2**32 - 1
+MAX_NETWORKS = 200
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Which networks, on which data, initialized and trained how.
+
+    dataset : a name of `datasets.names()`
+    depth : hidden layers, 1..200
+    width : units of each hidden layer; None for min(features, 20), as in the paper
+    activation : a name of `mlp.ACTIVATIONS`
+    alpha : SteinGLM's scaling factor: a positive number, None for 1 / f'(0), "auto" for unit variance in each layer
+    score : SteinGLM's score function; see `stein.cross_moment`
+    methods : names of `init.INITIALIZERS`, in the order of display
+    output : "paper": a GLM output layer for SteinGLM alone; "glm": for every method; "own": for none
+    epochs, batch_size, learning_rate : of Adam; batch_size None for min(500, a fifth of the training rows)
+    repeats, seed : each repeat has its own split, draws and order of mini-batches
+    target_loss, patience, time_budget : stop rules, off by default; see `train.StopRules`
+
+    >>> Experiment(depth=0)
+    Traceback (most recent call last):
+    ...
+    steinglm.exceptions.InvalidInputError: depth must be 1..200, got 0; one hidden layer is the smallest network
+    """
+
+    dataset: str = "abalone"
+    depth: int = 10
+    width: int | None = None
+    activation: str = "tanh"
+    alpha: float | str | None = None
+    score: str = "standardized"
+    methods: tuple[str, ...] = ("steinglm", "glorot_normal", "he_normal", "orthogonal")
+    output: str = "paper"
+    epochs: int = 200
+    batch_size: int | None = None
+    learning_rate: float = 1e-3
+    repeats: int = 1
+    seed: int = 0
+    target_loss: float | None = None
+    patience: int | None = None
+    time_budget: float | None = None
+
+    def __post_init__(self) -> None:
+        _choice("dataset", self.dataset, datasets.names())
+        _choice("activation", self.activation, tuple(ACTIVATIONS))
+        _choice("score", self.score, tuple(SCORES))
+        _choice("output", self.output, OUTPUTS)
+        _whole("depth", self.depth, 1, 200, "one hidden layer is the smallest network")
+        _whole("width", self.width, 1, 1000, "None takes min(features, 20)", optional=True)
+        _whole("epochs", self.epochs, 1, 10_000, "the paper takes 200")
+        _whole("batch_size", self.batch_size, 1, 100_000, "None takes the paper's choice", optional=True)
+        _whole("repeats", self.repeats, 1, 50, "the paper takes 10")
+        _whole("seed", self.seed, 0, MAX_SEED, "any whole number in this range will do")
+        _whole("patience", self.patience, 1, 10_000, "None never stops early", optional=True)
+        self._set("learning_rate", _positive("learning_rate", self.learning_rate, 10.0, "the paper takes 0.001"))
+        if self.target_loss is not None:
+            self._set("target_loss", _positive("target_loss", self.target_loss, math.inf, "None sets no target"))
+        if self.time_budget is not None:
+            self._set("time_budget", _positive("time_budget", self.time_budget, math.inf, "None sets no limit"))
+        if self.alpha is not None and self.alpha != "auto":
+            cure = "1 suits tanh, 4 sigmoid; None is 1 / f'(0), 'auto' holds the variance at 1"
+            self._set("alpha", _positive("alpha", self.alpha, 1e6, cure))
+        self._set("methods", _methods(self.methods))
+        if len(self.methods) * self.repeats > MAX_NETWORKS:
+            got = f"{len(self.methods)} methods x {self.repeats} repeats"
+            raise InvalidInputError("methods x repeats", f"{MAX_NETWORKS} or fewer", got, "ask for fewer repeats")
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    @property
+    def key(self) -> str:
+        """A digest of the settings and the library's version: equal experiments have equal keys."""
+        plain = json.dumps([__version__, self.as_dict()], sort_keys=True)
+        return hashlib.sha256(plain.encode()).hexdigest()[:16]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The settings as plain values that JSON can hold."""
+        return asdict(self) | {"methods": list(self.methods)}
+
+    @classmethod
+    def from_dict(cls, settings: dict[str, Any]) -> "Experiment":
+        """The experiment with these settings; what is not named has its default."""
+        known = tuple(field.name for field in fields(cls))
+        for name in settings:
+            _choice("setting", name, known)
+        return cls(**settings)
+
+    def units(self, features: int) -> int:
+        """The width of the hidden layers on data with so many features."""
+        return min(features, 20) if self.width is None else self.width
+
+    def batch_rows(self, rows: int) -> int:
+        """The rows of a mini-batch, given the number of training rows."""
+        return max(1, min(500, rows // 5)) if self.batch_size is None else self.batch_size
+
+
+def _choice(argument: str, value: object, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        close = get_close_matches(str(value), choices, n=1)
+        cure = f"did you mean {close[0]!r}?" if close else "choose one of these"
+        raise InvalidInputError(argument, f"one of {', '.join(choices)}", value, cure)
+
+
+def _whole(argument: str, value: object, low: int, high: int, cure: str, *, optional: bool = False) -> None:
+    if optional and value is None:
+        return
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise InvalidInputError(argument, f"{low}..{high}", value, cure)
+
+
+def _positive(argument: str, value: object, high: float, cure: str) -> float:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (number and 0 < value < math.inf and value <= high):  # type: ignore[operator]
+        limit = "" if high == math.inf else f" up to {high:g}"
+        raise InvalidInputError(argument, f"a positive number{limit}", value, cure)
+    return float(value)  # type: ignore[arg-type]
+
+
+def _methods(methods: object) -> tuple[str, ...]:
+    names = tuple(methods) if isinstance(methods, list | tuple) else (methods,)
+    if not names:
+        raise InvalidInputError("methods", f"one or more of {', '.join(INITIALIZERS)}", "none", "choose at least one")
+    for name in names:
+        _choice("methods", name, tuple(INITIALIZERS))
+    if len(set(names)) < len(names):
+        raise InvalidInputError("methods", "different from one another", names, "name each method once")
+    return names
