@@ -30,8 +30,14 @@ def lockstep(rows: Rows, width: int, depth: int) -> float:
     """Seconds a network and step; the evaluations before and after the epoch are on a single batch's rows."""
     few = Rows(rows.X[:, :1], rows.y[:, :1])
     epochs = fit(
-        stack(_networks(width, depth, K)), rows, few, task="regression", epochs=1, batch_size=BATCH,
-        learning_rate=1e-3, generators=[torch.Generator().manual_seed(0)],
+        stack(_networks(width, depth, K)),
+        rows,
+        few,
+        task="regression",
+        epochs=1,
+        batch_size=BATCH,
+        learning_rate=1e-3,
+        generators=[torch.Generator().manual_seed(0)],
     )
     next(epochs)
     start = time.perf_counter()
@@ -55,16 +61,23 @@ def one_by_one(rows: Rows, width: int, depth: int) -> float:
 
 def main() -> None:
     """Print one line a shape: both sides and their ratio."""
-    print(f"K = {K}, batch {BATCH}, {torch.get_num_threads()} threads, medians of {ROUNDS}; ms a network and step")
+    print(
+        f"K = {K}, batch {BATCH}, {torch.get_num_threads()} threads, medians of {ROUNDS}; ms a network and step"
+    )
     print(f"{'width x depth':>14} {'one by one':>12} {'lock-step':>12} {'ratio':>8}")
     for width, depth in SHAPES:
         generator = torch.Generator().manual_seed(1)
         n = BATCH * STEPS
         rows = Rows(torch.randn(1, n, width, generator=generator), torch.rand(1, n, generator=generator))
         sides: tuple[Callable[..., float], ...] = (one_by_one, lockstep)
-        times = [[side(rows, width, depth) for side in sides] for _ in range(ROUNDS + 1)][1:]  # the first warms up
+        times = [[side(rows, width, depth) for side in sides] for _ in range(ROUNDS + 1)][
+            1:
+        ]  # the first warms up
         single, stacked = (statistics.median(column) * 1e3 for column in zip(*times, strict=True))
-        print(f"{f'{width} x {depth}':>14} {single:>12.3f} {stacked:>12.3f} {single / stacked:>7.1f}x", flush=True)
+        print(
+            f"{f'{width} x {depth}':>14} {single:>12.3f} {stacked:>12.3f} {single / stacked:>7.1f}x",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

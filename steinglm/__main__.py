@@ -63,7 +63,12 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     add("--alpha", type=_alpha, default="default", help="a number, 'default' for 1/f'(0), or 'auto'")
     add("--score", default=default.score, metavar="NAME", help=", ".join(SCORES))
     add("--methods", default=",".join(default.methods), help=f"with commas, of {', '.join(INITIALIZERS)}")
-    add("--output", default=default.output, metavar="NAME", help=f"{', '.join(OUTPUTS)}: who gets a GLM output layer")
+    add(
+        "--output",
+        default=default.output,
+        metavar="NAME",
+        help=f"{', '.join(OUTPUTS)}: who gets a GLM output layer",
+    )
     add("--epochs", type=int, default=default.epochs, help="passes over the training rows")
     add("--batch-size", type=int, help="None for min(500, a fifth of the training rows)")
     add("--learning-rate", type=float, default=default.learning_rate, help="of Adam")
@@ -91,7 +96,11 @@ def _compare(options: argparse.Namespace) -> None:
                 table = summarize(step.summary)
     if options.format == "json":
         rows = json.loads(table.to_json(orient="records"))
-        print(json.dumps({"experiment": experiment.as_dict(), "metric": metric_name(task), "rows": rows}, indent=2))
+        print(
+            json.dumps(
+                {"experiment": experiment.as_dict(), "metric": metric_name(task), "rows": rows}, indent=2
+            )
+        )
     elif options.format == "csv":
         print(table.to_csv(index=False), end="")
     else:

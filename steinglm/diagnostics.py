@@ -109,7 +109,10 @@ def layer_rows(networks: Stack, rows: Rows, names: Sequence[Name], score: str) -
 
 def _scalar_rows(names: Sequence[Name], layer: int, scalars: dict[str, Tensor]) -> pd.DataFrame:
     return pd.concat(
-        [_table(names, layer, quantity, values[:, None], ranked=False) for quantity, values in scalars.items()],
+        [
+            _table(names, layer, quantity, values[:, None], ranked=False)
+            for quantity, values in scalars.items()
+        ],
         ignore_index=True,
     )
 

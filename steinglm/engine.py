@@ -181,7 +181,10 @@ class Engine:
         if self._connection is None:
             return
         self._stop_unwatched(active)
-        self._dispatch(active, self._connection, self._connection.workers())
+        at = [(run, run.worker) for run in active if run.worker]
+        workers = self._connection.workers()
+        self._note_lost([run for run, address in at if address not in workers])
+        self._dispatch(self._connection, sum(workers.values()))
         if self._connection.busy and time.monotonic() - self._ordered >= TICK:
             self._order()
         if time.monotonic() - self._mended >= MEND_EVERY:
@@ -207,13 +210,15 @@ class Engine:
             if time.monotonic() - run.watched > self.settings.idle_seconds:
                 run.stop(UNWATCHED.format(self.settings.idle_seconds))
 
-    def _dispatch(self, active: list[Run], connection: Connection, workers: dict[str, int]) -> None:
-        """Note whose worker is gone, and give free places to those who wait."""
+    def _note_lost(self, lost: list[Run]) -> None:
         with self._lock:
-            for run in active:
-                if run.active and run.worker and run.worker not in workers:
-                    run.missed()
-            free = sum(workers.values()) - sum(run.occupies for run in self._runs.values())
+            for run in lost:
+                run.missed()
+
+    def _dispatch(self, connection: Connection, places: int) -> None:
+        """Give free places to those who wait."""
+        with self._lock:
+            free = places - sum(run.occupies for run in self._runs.values())
             chosen = self._waiting()[: max(0, free)]
             begin = [run for run in chosen if not run.resumed]
             for run in chosen:
@@ -239,8 +244,8 @@ class Engine:
             run = next(named, None)
             if run is None:
                 return
-            if "worker" in message:
-                run.started(message["worker"])
+            if "started" in message:
+                run.started(message["started"])
                 self._changed()
             else:
                 run.receive(message["epochs"])

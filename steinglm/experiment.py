@@ -23,7 +23,17 @@ from steinglm.init import INITIALIZERS
 from steinglm.settings import Experiment
 from steinglm.train import Losses, Rows, StopRules, Trained, evaluate, fit, predict
 
-__all__ = ["TITLES", "Epoch", "Experiment", "Result", "initialize", "metric_name", "split", "summarize", "train"]
+__all__ = [
+    "TITLES",
+    "Epoch",
+    "Experiment",
+    "Result",
+    "initialize",
+    "metric_name",
+    "split",
+    "summarize",
+    "train",
+]
 
 TITLES = {
     "steinglm": "SteinGLM",
@@ -97,9 +107,13 @@ def _networks(experiment: Experiment) -> tuple[list[nn.Sequential], list[tuple[s
 def _network(experiment: Experiment, method: str, repeat: int, data: datasets.Split) -> nn.Sequential:
     features = data.X_train.shape[1]
     # float64, so that what is measured deep in a vanishing signal is the method and not its rounding
-    model = mlp.build(features, experiment.units(features), experiment.depth, experiment.activation, torch.float64)
+    model = mlp.build(
+        features, experiment.units(features), experiment.depth, experiment.activation, torch.float64
+    )
     glm = experiment.output == "glm" or (experiment.output == "paper" and method == "steinglm")
-    options: dict[str, Any] = {"alpha": experiment.alpha, "score": experiment.score} if method == "steinglm" else {}
+    options: dict[str, Any] = (
+        {"alpha": experiment.alpha, "score": experiment.score} if method == "steinglm" else {}
+    )
     INITIALIZERS[method](
         model,
         data.X_train,
@@ -107,7 +121,9 @@ def _network(experiment: Experiment, method: str, repeat: int, data: datasets.Sp
         task=data.task,
         output="glm" if glm else OWN_OUTPUT.get(method, "random"),
         validation=(data.X_validation, data.y_validation),
-        generator=torch.Generator().manual_seed(int(_seeds(experiment.seed, repeat, zlib.crc32(method.encode()))[0])),
+        generator=torch.Generator().manual_seed(
+            int(_seeds(experiment.seed, repeat, zlib.crc32(method.encode()))[0])
+        ),
         **options,
     )
     return model
@@ -116,7 +132,9 @@ def _network(experiment: Experiment, method: str, repeat: int, data: datasets.Sp
 def _rows(experiment: Experiment, part: str, dtype: torch.dtype, most: int | None = None) -> Rows:
     """The rows (the first `most`) of one part ("train", "validation", "test") of every repeat."""
     parts = [split(experiment.dataset, experiment.seed, repeat) for repeat in range(experiment.repeats)]
-    X, y = (torch.stack([getattr(data, f"{letter}_{part}")[:most] for data in parts]).to(dtype) for letter in "Xy")
+    X, y = (
+        torch.stack([getattr(data, f"{letter}_{part}")[:most] for data in parts]).to(dtype) for letter in "Xy"
+    )
     return Rows(X, y)
 
 
@@ -134,7 +152,9 @@ def initialize(experiment: Experiment, *, max_rows: int | None = None) -> pd.Dat
     """
     models, names, seconds = _networks(experiment)
     networks = mlp.stack(models, torch.float64)
-    training, validation = (_rows(experiment, part, torch.float64, max_rows) for part in ("train", "validation"))
+    training, validation = (
+        _rows(experiment, part, torch.float64, max_rows) for part in ("train", "validation")
+    )
     task = split(experiment.dataset, experiment.seed, 0).task
     whole = {
         "initialization_seconds": seconds,
@@ -155,14 +175,18 @@ def initialize(experiment: Experiment, *, max_rows: int | None = None) -> pd.Dat
     )
 
 
-def train(experiment: Experiment, *, checkpoint: Callable[[], None] | None = None) -> Iterator[Epoch | Result]:
+def train(
+    experiment: Experiment, *, checkpoint: Callable[[], None] | None = None
+) -> Iterator[Epoch | Result]:
     """Train all networks of the experiment in lock-step; yield an `Epoch` after each epoch, then the `Result`.
 
     `checkpoint` is called after every mini-batch; whatever it raises ends the run.
     """
     models, names, seconds = _networks(experiment)
     networks = mlp.stack(models)
-    training, validation, test = (_rows(experiment, part, torch.float32) for part in ("train", "validation", "test"))
+    training, validation, test = (
+        _rows(experiment, part, torch.float32) for part in ("train", "validation", "test")
+    )
     task = split(experiment.dataset, experiment.seed, 0).task
     epochs: list[Epoch] = []
     for step in fit(
@@ -174,7 +198,8 @@ def train(experiment: Experiment, *, checkpoint: Callable[[], None] | None = Non
         batch_size=experiment.batch_rows(training.y.shape[1]),
         learning_rate=experiment.learning_rate,
         generators=[
-            torch.Generator().manual_seed(int(_seeds(experiment.seed, repeat)[1])) for repeat in range(experiment.repeats)
+            torch.Generator().manual_seed(int(_seeds(experiment.seed, repeat)[1]))
+            for repeat in range(experiment.repeats)
         ],
         stop=StopRules(experiment.target_loss, experiment.patience, experiment.time_budget),
         checkpoint=checkpoint,
@@ -190,7 +215,9 @@ def _epoch(losses: Losses, names: list[tuple[str, int]]) -> Epoch:
     """A network that has stopped has no rows any more."""
     rows = [
         (method, repeat, quantity, value)
-        for (method, repeat), *values in zip(names, losses.training.tolist(), losses.validation.tolist(), strict=True)
+        for (method, repeat), *values in zip(
+            names, losses.training.tolist(), losses.validation.tolist(), strict=True
+        )
         for quantity, value in zip(("training_loss", "validation_loss"), values, strict=True)
     ]
     return Epoch(losses.epoch, tuple(rows))
@@ -205,7 +232,9 @@ def _result(
     test: Rows,
     task: str,
 ) -> Result:
-    history = pd.DataFrame([record for epoch in epochs for record in epoch.records()]).dropna(ignore_index=True)
+    history = pd.DataFrame([record for epoch in epochs for record in epoch.records()]).dropna(
+        ignore_index=True
+    )
     summary = pd.DataFrame(names, columns=["method", "repeat"])
     summary["test_metric"] = _test_metric(predict(trained.best, test), test.y, task)
     summary["best_epoch"] = trained.best_epoch.tolist()
@@ -228,7 +257,9 @@ def _test_metric(z: Tensor, y: Tensor, task: str) -> list[float]:
     if task == "regression":
         return [float((a - b).double().square().mean().sqrt()) for a, b in zip(z, targets, strict=True)]
     return [
-        float(roc_auc_score(b.numpy(), a.numpy())) if torch.isfinite(a).all() and b.min() < b.max() else float("nan")
+        float(roc_auc_score(b.numpy(), a.numpy()))
+        if torch.isfinite(a).all() and b.min() < b.max()
+        else float("nan")
         for a, b in zip(z, targets, strict=True)
     ]
 
@@ -248,7 +279,13 @@ def _epochs_to_best_baseline(history: pd.DataFrame, names: list[tuple[str, int]]
 
 def summarize(summary: pd.DataFrame) -> pd.DataFrame:
     """One row a method: mean and sd over repeats of each number, in the order in which the methods came."""
-    numbers = ["test_metric", "best_validation_loss", "best_epoch", "initialization_seconds", "epochs_to_best_baseline"]
+    numbers = [
+        "test_metric",
+        "best_validation_loss",
+        "best_epoch",
+        "initialization_seconds",
+        "epochs_to_best_baseline",
+    ]
     table = summary.groupby("method", sort=False)[numbers].agg(["mean", "std"])
     table.columns = [f"{name}_{'sd' if kind == 'std' else kind}" for name, kind in table.columns]
     table["training_seconds"] = summary.groupby("method", sort=False)["training_seconds"].first()

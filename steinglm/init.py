@@ -183,7 +183,9 @@ class _Link:
 def _linears(model: nn.Module) -> list[nn.Linear]:
     linears = [module for module in model.modules() if isinstance(module, nn.Linear)]
     if not linears:
-        raise InvalidInputError("model", "a model with at least one nn.Linear", type(model).__name__, "add one")
+        raise InvalidInputError(
+            "model", "a model with at least one nn.Linear", type(model).__name__, "add one"
+        )
     return linears
 
 
@@ -193,11 +195,17 @@ def _links(model: nn.Module, X: Tensor) -> list[_Link]:
     _linears(model)
     called: list[tuple[str, nn.Module]] = []
     leaves = [(name, m) for name, m in model.named_modules() if not any(m.children())]
-    hooks = [m.register_forward_hook(lambda *_, leaf=leaf: called.append(leaf)) for leaf in leaves for m in leaf[1:]]
+    hooks = [
+        m.register_forward_hook(lambda *_, leaf=leaf: called.append(leaf))
+        for leaf in leaves
+        for m in leaf[1:]
+    ]
     try:
         model(X[:2])
     except RuntimeError as err:
-        raise InvalidInputError("X", "a table that the model accepts", tuple(X.shape), f"the model says: {err}") from err
+        raise InvalidInputError(
+            "X", "a table that the model accepts", tuple(X.shape), f"the model says: {err}"
+        ) from err
     finally:
         for hook in hooks:
             hook.remove()
@@ -208,7 +216,9 @@ def _links(model: nn.Module, X: Tensor) -> list[_Link]:
         links.append(_Link(called[i][0], called[i][1], next(filter(None, following), None)))  # type: ignore[arg-type]
     if not links or links[-1].linear.out_features != 1:
         raise InvalidInputError(
-            "model", "a chain that ends in nn.Linear(k, 1)", links[-1].linear if links else "no Linear called",
+            "model",
+            "a chain that ends in nn.Linear(k, 1)",
+            links[-1].linear if links else "no Linear called",
             "give the output layer one unit: the prediction, or the logit of class 1",
         )
     return links
@@ -218,7 +228,8 @@ def _links(model: nn.Module, X: Tensor) -> list[_Link]:
 def _visit(model: nn.Module, X: Tensor, links: list[_Link], act: Callable[[_Link, Tensor], None]) -> None:
     """One forward pass in which `act(link, h)` meets each layer's input h before the layer's output is computed."""
     hooks = [
-        link.linear.register_forward_pre_hook(lambda _, inputs, link=link: act(link, inputs[0])) for link in links
+        link.linear.register_forward_pre_hook(lambda _, inputs, link=link: act(link, inputs[0]))
+        for link in links
     ]
     try:
         model(X)
@@ -245,18 +256,27 @@ def _stein_layer_(
 
 @torch.no_grad()
 def _glm_output_(
-    model: nn.Module, last: _Link, X: Tensor, y: Tensor, task: str, validation: Data | None, generator: torch.Generator
+    model: nn.Module,
+    last: _Link,
+    X: Tensor,
+    y: Tensor,
+    task: str,
+    validation: Data | None,
+    generator: torch.Generator,
 ) -> OutputFit:
     """Fit the output layer on the last hidden layer (the paper's step 2)."""
     h, target = _inputs_of(model, last, X), y.numpy()
     if validation is None:
         order = torch.randperm(len(h), generator=generator).numpy()
         held, kept = np.array_split(order, [len(h) // 5])
-        choice = fit_output(
-            h[kept], target[kept], task=task, h_validation=h[held], y_validation=target[held]
-        )
+        choice = fit_output(h[kept], target[kept], task=task, h_validation=h[held], y_validation=target[held])
         fit = fit_output(
-            h, target, task=task, h_validation=h[held], y_validation=target[held], strengths=(choice.strength,)
+            h,
+            target,
+            task=task,
+            h_validation=h[held],
+            y_validation=target[held],
+            strengths=(choice.strength,),
         )
     else:
         X_validation, y_validation = _as_table(model, *validation)
@@ -290,7 +310,9 @@ def _default_alpha(link: _Link) -> float | str:
     """1 / f'(0), from the first-order expansion of f (the paper's section 2.2); "auto" where there is no f'(0)."""
     if link.activation is None:
         raise InvalidInputError(
-            "alpha", f"a number or 'auto', since the activation after layer {link.name!r} is not known", None,
+            "alpha",
+            f"a number or 'auto', since the activation after layer {link.name!r} is not known",
+            None,
             f"pass alpha=, or use one of the modules of {', '.join(ACTIVATIONS)}",
         )
     slope = ACTIVATIONS[link.activation].slope
@@ -300,7 +322,9 @@ def _default_alpha(link: _Link) -> float | str:
 def _check_alpha(alpha: float | str | None) -> None:
     number = isinstance(alpha, int | float) and not isinstance(alpha, bool)
     if not (alpha is None or alpha == "auto" or (number and 0 < float(alpha) < math.inf)):
-        raise InvalidInputError("alpha", "a positive number, 'auto' or None", alpha, "1 suits tanh, 4 sigmoid")
+        raise InvalidInputError(
+            "alpha", "a positive number, 'auto' or None", alpha, "1 suits tanh, 4 sigmoid"
+        )
 
 
 def _check_choice(argument: str, value: str, choices: tuple[str, ...]) -> None:
@@ -316,7 +340,9 @@ def _as_table(model: nn.Module, X: Any, y: Any) -> tuple[Tensor, Tensor]:
     except (TypeError, ValueError) as err:
         raise InvalidInputError("X and y", "numbers", str(err), "encode categories first") from err
     if X.dim() != 2 or 0 in X.shape:
-        raise InvalidInputError("X", "a table (n, d)", tuple(X.shape), "one row a sample, one column a feature")
+        raise InvalidInputError(
+            "X", "a table (n, d)", tuple(X.shape), "one row a sample, one column a feature"
+        )
     if y.shape != X.shape[:1]:
         raise InvalidInputError("y", f"of shape ({X.shape[0]},)", tuple(y.shape), "one response a row of X")
     return X, y
@@ -326,10 +352,14 @@ def _check_data(model: nn.Module, X: Any, y: Any, task: str | None) -> tuple[Ten
     _linears(model)
     _check_choice("task", str(task), ("regression", "binary"))
     if X is None or y is None:
-        raise InvalidInputError("X and y", "given", None, "the output layer and Stein's method learn from data")
+        raise InvalidInputError(
+            "X and y", "given", None, "the output layer and Stein's method learn from data"
+        )
     X, y = _as_table(model, X, y)
     if len(X) < MIN_ROWS:
-        raise InvalidInputError("X", f"a table of {MIN_ROWS} rows or more", f"{len(X)} rows", "bring more data")
+        raise InvalidInputError(
+            "X", f"a table of {MIN_ROWS} rows or more", f"{len(X)} rows", "bring more data"
+        )
     for name, values in (("X", X), ("y", y)):
         if not torch.isfinite(values).all():
             bad = int((~torch.isfinite(values)).sum())
@@ -338,5 +368,7 @@ def _check_data(model: nn.Module, X: Any, y: Any, task: str | None) -> tuple[Ten
         raise InvalidInputError("y", "0 or 1 in a binary task", y.unique()[:5].tolist(), "encode the classes")
     if y.min() == y.max():
         what = "both classes" if task == "binary" else "a response that varies"
-        raise InvalidInputError("y", what, f"{float(y[0]):g} in every row", "there is nothing to learn from it")
+        raise InvalidInputError(
+            "y", what, f"{float(y[0]):g} in every row", "there is nothing to learn from it"
+        )
     return X, y

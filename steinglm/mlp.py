@@ -15,7 +15,17 @@ from torch import Tensor, nn
 
 from steinglm.exceptions import InvalidInputError
 
-__all__ = ["ACTIVATIONS", "Activation", "Stack", "activation_of", "build", "forward", "hidden_layers", "stack", "unstack"]
+__all__ = [
+    "ACTIVATIONS",
+    "Activation",
+    "Stack",
+    "activation_of",
+    "build",
+    "forward",
+    "hidden_layers",
+    "stack",
+    "unstack",
+]
 
 aten = torch.ops.aten
 
@@ -82,7 +92,9 @@ ACTIVATIONS: dict[str, Activation] = {
     "silu": Activation(nn.SiLU, aten.silu.out, aten.silu_backward.grad_input, False, 0.5, 1.0998),
     "elu": Activation(nn.ELU, _elu, _elu_gradient, True, 1.0),
     "selu": Activation(nn.SELU, _selu, _selu_gradient, True, None, SELU_ALPHA * SELU_SCALE),
-    "identity": Activation(nn.Identity, _copy, lambda g, h, *, grad_input: _copy(g, out=grad_input), True, 1.0),
+    "identity": Activation(
+        nn.Identity, _copy, lambda g, h, *, grad_input: _copy(g, out=grad_input), True, 1.0
+    ),
 }
 
 
@@ -108,7 +120,9 @@ def build(
     )
     """
     if activation not in ACTIVATIONS:
-        raise InvalidInputError("activation", f"one of {', '.join(ACTIVATIONS)}", activation, "choose one of these")
+        raise InvalidInputError(
+            "activation", f"one of {', '.join(ACTIVATIONS)}", activation, "choose one of these"
+        )
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     for number, (d, k) in enumerate(pairwise([features, *[width] * depth]), start=1):
         layers[f"hidden{number}"] = _linear(d, k, dtype)
@@ -158,8 +172,12 @@ def stack(models: Sequence[nn.Sequential], dtype: torch.dtype = torch.float32) -
     """One stack that holds a copy of the parameters of K networks of the same shape, made by `build`."""
     linears = [[m for m in model if isinstance(m, nn.Linear)] for model in models]
     activation = activation_of(models[0][1]) if len(models[0]) > 1 else "identity"
-    weights = tuple(torch.stack([m.weight.detach().T for m in same]).to(dtype) for same in zip(*linears, strict=True))
-    biases = tuple(torch.stack([m.bias.detach()[None] for m in same]).to(dtype) for same in zip(*linears, strict=True))
+    weights = tuple(
+        torch.stack([m.weight.detach().T for m in same]).to(dtype) for same in zip(*linears, strict=True)
+    )
+    biases = tuple(
+        torch.stack([m.bias.detach()[None] for m in same]).to(dtype) for same in zip(*linears, strict=True)
+    )
     parts = [part.reshape(-1) for pair in zip(weights, biases, strict=True) for part in pair]
     return Stack(torch.empty(0), weights, biases, activation or "identity").like(torch.cat(parts))
 
@@ -168,9 +186,7 @@ def unstack(networks: Stack) -> list[nn.Sequential]:
     """The K networks of a stack, each with a copy of its parameters."""
     K, features, width = networks.weights[0].shape
     depth = len(networks.weights) - 1
-    models = [
-        build(features, width, depth, networks.activation, networks.flat.dtype) for _ in range(K)
-    ]
+    models = [build(features, width, depth, networks.activation, networks.flat.dtype) for _ in range(K)]
     with torch.no_grad():
         for k, model in enumerate(models):
             linears = [m for m in model if isinstance(m, nn.Linear)]

@@ -177,7 +177,8 @@ class Run:
 
     def missed(self) -> None:
         """Its worker is gone, and no other has begun yet."""
-        self._note = LOST_WORKER
+        if self.active:
+            self._note = LOST_WORKER
 
     def receive(self, epochs: Iterable[tuple[int, Iterable[tuple[str, int, str, float]]]]) -> None:
         """Append the rows of epochs that are not known yet."""

@@ -71,18 +71,26 @@ class Experiment:
         _whole("repeats", self.repeats, 1, 50, "the paper takes 10")
         _whole("seed", self.seed, 0, MAX_SEED, "any whole number in this range will do")
         _whole("patience", self.patience, 1, 10_000, "None never stops early", optional=True)
-        self._set("learning_rate", _positive("learning_rate", self.learning_rate, 10.0, "the paper takes 0.001"))
+        self._set(
+            "learning_rate", _positive("learning_rate", self.learning_rate, 10.0, "the paper takes 0.001")
+        )
         if self.target_loss is not None:
-            self._set("target_loss", _positive("target_loss", self.target_loss, math.inf, "None sets no target"))
+            self._set(
+                "target_loss", _positive("target_loss", self.target_loss, math.inf, "None sets no target")
+            )
         if self.time_budget is not None:
-            self._set("time_budget", _positive("time_budget", self.time_budget, math.inf, "None sets no limit"))
+            self._set(
+                "time_budget", _positive("time_budget", self.time_budget, math.inf, "None sets no limit")
+            )
         if self.alpha is not None and self.alpha != "auto":
             cure = "1 suits tanh, 4 sigmoid; None is 1 / f'(0), 'auto' holds the variance at 1"
             self._set("alpha", _positive("alpha", self.alpha, 1e6, cure))
         self._set("methods", _methods(self.methods))
         if len(self.methods) * self.repeats > MAX_NETWORKS:
             got = f"{len(self.methods)} methods x {self.repeats} repeats"
-            raise InvalidInputError("methods x repeats", f"{MAX_NETWORKS} or fewer", got, "ask for fewer repeats")
+            raise InvalidInputError(
+                "methods x repeats", f"{MAX_NETWORKS} or fewer", got, "ask for fewer repeats"
+            )
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -139,7 +147,9 @@ def _positive(argument: str, value: object, high: float, cure: str) -> float:
 def _methods(methods: object) -> tuple[str, ...]:
     names = tuple(methods) if isinstance(methods, list | tuple) else (methods,)
     if not names:
-        raise InvalidInputError("methods", f"one or more of {', '.join(INITIALIZERS)}", "none", "choose at least one")
+        raise InvalidInputError(
+            "methods", f"one or more of {', '.join(INITIALIZERS)}", "none", "choose at least one"
+        )
     for name in names:
         _choice("methods", name, tuple(INITIALIZERS))
     if len(set(names)) < len(names):

@@ -136,7 +136,9 @@ def cross_moment(
         sums = _sums_of_chunks(h, y, score)  # type: ignore[arg-type]  # both are iterables here
     M = SCORES[score](sums)
     if not torch.isfinite(M).all():
-        raise InvalidInputError("h and y", "finite numbers", "nan or inf", "drop or impute missing values first")
+        raise InvalidInputError(
+            "h and y", "finite numbers", "nan or inf", "drop or impute missing values first"
+        )
     return (M + M.T) / 2  # exactly symmetric
 
 
@@ -176,7 +178,9 @@ def _checked(chunks: Iterable[tuple[Tensor, Tensor]]) -> Iterator[tuple[Tensor, 
         h, y = torch.as_tensor(h), torch.as_tensor(y)
         _check_rows(h, y)
         if d is not None and h.shape[1] != d:
-            raise InvalidInputError("h", f"chunks of {d} columns", h.shape[1], "give every chunk the same columns")
+            raise InvalidInputError(
+                "h", f"chunks of {d} columns", h.shape[1], "give every chunk the same columns"
+            )
         d = h.shape[1]
         yield h, y
 
@@ -188,9 +192,7 @@ def _check_rows(h: Tensor, y: Tensor) -> None:
         raise InvalidInputError("y", f"of shape ({h.shape[0]},)", tuple(y.shape), "one response a row of h")
 
 
-def directions(
-    moment: Tensor, k: int, *, generator: torch.Generator | None = None
-) -> tuple[Tensor, Tensor]:
+def directions(moment: Tensor, k: int, *, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
     """The top k eigenvectors of a cross-moment: the estimator of B in the paper's E[y S2(x)] = B C B^T.
 
     Eigenvalues are ordered by absolute value, largest first (a c_j may be negative); each eigenvector's entry of

@@ -59,20 +59,23 @@ class Store:
             result = _read(path)
             os.utime(path)
         except Exception:  # whatever a damaged file makes a parser raise
+            if not path.is_dir():  # removed to keep the bounds, while it was read
+                return None
             logger.warning("the stored run %s cannot be read and is removed", key, exc_info=True)
             self._remove(path)
             return None
         return result
 
     def put(self, result: Result) -> None:
-        """Write a run, then remove the least recently used ones beyond the bounds."""
+        """Write a run that is not there yet, then remove the least recently used ones beyond the bounds."""
         path = self.folder / result.experiment.key
         unfinished = self._aside(path)
         try:
             _write(unfinished, result)
-            if path.exists():
-                self._remove(path)
             unfinished.rename(path)
+        except OSError:
+            if not path.is_dir():  # else another thread or server has put the same run
+                raise
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
         self._trim()

@@ -124,7 +124,9 @@ class _Workspace:
         f, g = ACTIVATIONS[networks.activation], self.gz
         for layer in range(len(self.a), -1, -1):
             if layer < len(self.a):
-                g = f.gradient(g, self.a[layer], grad_input=g)  # d/da; `a` holds f(a) where f was applied in place
+                g = f.gradient(
+                    g, self.a[layer], grad_input=g
+                )  # d/da; `a` holds f(a) where f was applied in place
             h = self.h[layer - 1] if layer else self.x
             torch.bmm(h.transpose(1, 2), g, out=gradients.weights[layer])  # (K, d, k)
             torch.sum(g, 1, keepdim=True, out=gradients.biases[layer])
@@ -172,7 +174,11 @@ def fit(
     adam = torch.optim.Adam([parameter], lr=learning_rate, fused=True)
     with torch.no_grad():
         progress = _Progress(networks, stop)
-        yield progress.record(0, _mean_loss(spaces, training, loss, batch_size), _mean_loss(spaces, validation, loss, batch_size))
+        yield progress.record(
+            0,
+            _mean_loss(spaces, training, loss, batch_size),
+            _mean_loss(spaces, validation, loss, batch_size),
+        )
         for epoch in range(1, epochs + 1):
             if progress.over:
                 break
@@ -222,7 +228,11 @@ class _Progress:
         improved = active & (validation < self.best_loss)
         self.best_loss[improved] = validation[improved]
         self.best_epoch[improved] = epoch
-        pairs = zip((*self.best.weights, *self.best.biases), (*self.networks.weights, *self.networks.biases), strict=True)
+        pairs = zip(
+            (*self.best.weights, *self.best.biases),
+            (*self.networks.weights, *self.networks.biases),
+            strict=True,
+        )
         for best, current in pairs:
             best[improved] = current[improved]
         self._apply_rules(epoch)

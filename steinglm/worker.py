@@ -135,7 +135,7 @@ def run(name: str, experiment: dict[str, Any], trainer: str, topic: str, orders:
     control = _controls[name] = Control(orders, sequence, send)
     try:
         get_client().subscribe_topic(orders, partial(_receive, orders))
-        worker.log_event(topic, {"run": name, "worker": worker.address})
+        worker.log_event(topic, {"run": name, "started": worker.address})
         return _train(experiment, trainer, control)
     except _Stopped:
         return None

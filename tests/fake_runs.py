@@ -23,7 +23,12 @@ FAILS, KILLS = 13, 14
 def rows(experiment: Experiment, epoch: int) -> tuple[tuple[str, int, str, float], ...]:
     """The rows of an epoch; the second repeat "stops early" after epoch 5 and has nan."""
     return tuple(
-        (method, repeat, quantity, float("nan") if repeat == 1 and epoch > 5 else experiment.seed + 1 / (epoch + 1))
+        (
+            method,
+            repeat,
+            quantity,
+            float("nan") if repeat == 1 and epoch > 5 else experiment.seed + 1 / (epoch + 1),
+        )
         for method in experiment.methods
         for repeat in range(experiment.repeats)
         for quantity in ("training_loss", "validation_loss")
@@ -43,13 +48,17 @@ def expected(experiment: Experiment) -> list[tuple[str, int, int, str, float]]:
 def result(experiment: Experiment) -> Result:
     columns = ["method", "repeat", "epoch", "quantity", "value"]
     history = pd.DataFrame(expected(experiment), columns=columns)
-    summary = pd.DataFrame({"method": list(experiment.methods), "repeat": 0, "test_metric": 0.5, "stopped": ""})
+    summary = pd.DataFrame(
+        {"method": list(experiment.methods), "repeat": 0, "test_metric": 0.5, "stopped": ""}
+    )
     both = torch.arange(6.0)
     state = {"steinglm.0.hidden1.weight": both[:4].view(2, 2), "steinglm.0.hidden1.bias": both[4:]}
     return Result(experiment, history, summary, state)
 
 
-def train(experiment: Experiment, *, checkpoint: Callable[[], None] | None = None) -> Iterator[Epoch | Result]:
+def train(
+    experiment: Experiment, *, checkpoint: Callable[[], None] | None = None
+) -> Iterator[Epoch | Result]:
     assert checkpoint is not None
     if experiment.depth == KILLS:
         os.kill(os.getpid(), signal.SIGKILL)

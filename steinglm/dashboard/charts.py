@@ -139,13 +139,17 @@ def variance(
     hidden = rows[(rows["layer"] >= 1) & (rows["layer"] < rows["layer"].max())]
     floor = _floor(hidden.loc[hidden["quantity"].str.startswith(quantity), "value"]) if log else -np.inf
     depth = int(hidden["layer"].max()) if len(hidden) else 0
-    figure = _figure(*_QUANTITIES.get(quantity, ("Signal through the layers", quantity.replace("_", " "))), log)
+    figure = _figure(
+        *_QUANTITIES.get(quantity, ("Signal through the layers", quantity.replace("_", " "))), log
+    )
     for label, others in (behind or {}).items():
         for method, line in _median(others[others["quantity"] == quantity], "layer"):
             figure.add_trace(_behind(method, label, line.index, np.maximum(line, floor)))
     for method in _methods(hidden):
         own = hidden[hidden["method"] == method]
-        parts = [dict(_median(own[own["quantity"] == quantity + end], "layer")) for end in ("", "_q10", "_q90")]
+        parts = [
+            dict(_median(own[own["quantity"] == quantity + end], "layer")) for end in ("", "_q10", "_q90")
+        ]
         mean, low, high = (np.maximum(part.get(method, pd.Series(dtype=float)), floor) for part in parts)
         if len(low) == len(high) == len(mean):
             figure.add_trace(_band(method, mean.index, low, high))
@@ -153,7 +157,9 @@ def variance(
     repeats = hidden["repeat"].nunique() if len(hidden) else 1
     note = "mean and 10–90 % of units" + (f", median of {repeats} repeats" if repeats > 1 else "")
     figure.update_layout(title={"subtitle": {"text": note}})
-    figure.update_xaxes(title_text="hidden layer", unifiedhovertitle_text="hidden layer %{x}", dtick=_step(depth))
+    figure.update_xaxes(
+        title_text="hidden layer", unifiedhovertitle_text="hidden layer %{x}", dtick=_step(depth)
+    )
     if log and (hidden.loc[hidden["quantity"] == quantity, "value"] < floor).any():
         figure.add_annotation(_remark(f"values below {floor:.0e} are drawn there"))
     return figure
@@ -180,11 +186,15 @@ def spectrum(
     own = rows[(rows["layer"] == layer) & (rows["quantity"] == quantity)]
     figure = _figure(*_QUANTITIES[quantity], log)
     for label, others in (behind or {}).items():
-        for method, line in _median(others[(others["layer"] == layer) & (others["quantity"] == quantity)], "rank"):
+        for method, line in _median(
+            others[(others["layer"] == layer) & (others["quantity"] == quantity)], "rank"
+        ):
             figure.add_trace(_behind(method, label, line.index, np.maximum(line, FLOOR) if log else line))
     ranks = int(own["rank"].max()) if len(own) else 0
     for method, line in _median(own, "rank"):
-        figure.add_trace(_line(method, line.index, np.maximum(line, FLOOR) if log else line, markers=ranks <= 40))
+        figure.add_trace(
+            _line(method, line.index, np.maximum(line, FLOOR) if log else line, markers=ranks <= 40)
+        )
     signed = quantity == "moment_eigenvalue"
     if signed and ranks <= 24:
         _stems(figure)
@@ -224,7 +234,9 @@ def learning(
             figure.add_trace(_behind(str(method), label, keep["epoch"], keep["mean"]))
     for method in dict.fromkeys([*methods, *_methods(rows)]):
         for quantity, (word, width) in _LOSSES.items():
-            part = averaged[(averaged["method"] == method) & (averaged["quantity"] == quantity)].sort_values("epoch")
+            part = averaged[(averaged["method"] == method) & (averaged["quantity"] == quantity)].sort_values(
+                "epoch"
+            )
             part = part.iloc[thin(part["mean"].to_numpy())]
             if repeats > 1 or method in methods:
                 shown = part if repeats > 1 else part[:0]
@@ -232,7 +244,9 @@ def learning(
             figure.add_trace(_line(method, part["epoch"], part["mean"], quantity, word, width))
     note = "thick: training; thin: validation" + (f"; range of {repeats} repeats" if repeats > 1 else "")
     figure.update_layout(title={"subtitle": {"text": note}})
-    figure.update_xaxes(title_text="epoch", unifiedhovertitle_text="epoch %{x}", range=None if epochs is None else [0, epochs])
+    figure.update_xaxes(
+        title_text="epoch", unifiedhovertitle_text="epoch %{x}", range=None if epochs is None else [0, epochs]
+    )
     return figure
 
 
@@ -263,7 +277,9 @@ def _line(
     )  # fmt: skip
 
 
-def _band(method: str, x: Iterable[float], low: Iterable[float], high: Iterable[float], quantity: str = "") -> go.Scatter:
+def _band(
+    method: str, x: Iterable[float], low: Iterable[float], high: Iterable[float], quantity: str = ""
+) -> go.Scatter:
     """A closed band between two curves: one trace, so that it hides with its method."""
     forth, below, above = np.asarray(x, np.int32), np.asarray(low, np.float32), np.asarray(high, np.float32)
     red, green, blue = (int(style(method).color[i : i + 2], 16) for i in (1, 3, 5))

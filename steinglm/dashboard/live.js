@@ -123,11 +123,13 @@ class Feed {
 
 class Chart {
   constructor(view, name) {
-    Object.assign(this, { view, name, scale: null, text: "", pending: false, hovered: null });
-    this.title = make("h3", { id: `title-${name}` });
+    Object.assign(this, { view, name, scale: null, text: "", pending: false });
+    this.title = make("h2", { id: `title-${name}` });
     this.note = make("p", { class: "note" });
     this.state = make("span", { class: "state" });
     this.plot = make("div", { class: "plot", role: "img" });
+    // After each drawing Plotly hovers again with the last mouse event, whose target a shadow root hides once it is over.
+    this.plot.addEventListener("mousemove", event => Object.defineProperty(event, "target", { value: event.target }), true);
     this.placeholder = make("div", { class: "placeholder" });
     this.sentence = make("p", { class: "sentence" });
     this.log = make("button", { type: "button", onclick: () => this.toggleScale() }, "log");
@@ -182,7 +184,7 @@ class Chart {
     this.log.hidden = !layout.meta?.positive;
     this.log.setAttribute("aria-pressed", String(this.logarithmic));
     this.log.title = this.logarithmic ? "Logarithmic axis; press for linear" : "Linear axis; press for logarithmic";
-    this.log.setAttribute("aria-label", "Logarithmic axis");
+    this.log.setAttribute("aria-label", "log axis");
     this.about.hidden = !panel.about;
     this.about.setAttribute("aria-label", `About this chart: ${words.text}`);
     this.about.title = "What is this?";
@@ -205,7 +207,7 @@ class Chart {
     const { theme, scale, template } = this.view, { title, meta, ...own } = structuredClone(this.figure.layout);
     const font = size => Math.round(size * scale.letters);
     return {
-      uirevision: "kept", ...own, template, autosize: true, showlegend: false, datarevision: {},
+      uirevision: "kept", ...own, template, autosize: true, showlegend: false,
       dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
       font: { ...template.layout.font, family: theme.font, size: font(13) },
       hoverlabel: { ...template.layout.hoverlabel, font: { ...template.layout.hoverlabel.font, size: font(13) } },
@@ -220,12 +222,7 @@ class Chart {
     const traces = this.traces();
     this.placeholder.textContent = this.panel.placeholder;
     this.placeholder.hidden = !this.panel.placeholder || traces.some(trace => (trace.x?.length ?? 0) > 0 || trace.x?.bdata);
-    const first = !this.plot._fullLayout;
     page.Plotly.react(this.plot, traces, this.layout(), { displayModeBar: false, doubleClick: "reset", showTips: false });
-    if (first) {
-      this.plot.on("plotly_hover", event => { this.hovered = event.event; });
-      this.plot.on("plotly_unhover", () => { this.hovered = null; });
-    } else if (this.hovered) page.Plotly.Fx.hover(this.plot, this.hovered, "xy");
   }
 
   toggleScale() {
@@ -271,9 +268,9 @@ class Chart {
 class View {
   constructor(parent, data) {
     this.charts = new Map();
-    this.legend = make("ul", { class: "legend", "aria-label": "Methods" });
+    this.methods = make("ul", { class: "methods", "aria-label": "Methods" });
     this.panels = make("div", { class: "panels" });
-    this.root = make("div", { class: "live" }, this.legend, this.panels);
+    this.root = make("div", { class: "live" }, this.methods, this.panels);
     const sheet = make("link", { rel: "stylesheet", href: data.assets.style });
     const styled = new Promise(resolve => { sheet.onload = sheet.onerror = resolve; });
     parent.append(sheet, this.root);
@@ -300,7 +297,7 @@ class View {
       if (!chart.root.isConnected) this.panels.append(chart.root);
       chart.update(panel);
     }
-    this.drawLegend();
+    this.drawMethods();
     this.drawCharts();
   }
 
@@ -312,20 +309,20 @@ class View {
     }
   }
 
-  drawLegend() {
+  drawMethods() {
     const methods = new Map();
     for (const trace of this.data.panels.flatMap(panel => panel.figure.data)) {
       const { method, title, role } = trace.meta ?? {};
       if (role === "line" && !methods.has(method)) methods.set(method, { title, ...trace.line, symbol: trace.marker?.symbol });
     }
-    this.legend.hidden = !this.data.legend;
-    const known = new Map([...this.legend.children].map(item => [item.dataset.method, item]));
+    this.methods.hidden = !this.data.legend;
+    const known = new Map([...this.methods.children].map(item => [item.dataset.method, item]));
     for (const [method, look] of methods) {
       const item = known.get(method) ?? make("li", { "data-method": method },
         make("button", { type: "button", title: "Hide or show in all charts", onclick: () => toggle(method) }, swatch(look), look.title));
       known.delete(method);
       item.firstChild.setAttribute("aria-pressed", String(!page.hidden.has(method)));
-      if (!item.isConnected) this.legend.append(item);
+      if (!item.isConnected) this.methods.append(item);
     }
     for (const item of known.values()) item.remove();
   }
@@ -340,7 +337,7 @@ class View {
 const toggle = method => {
   if (!page.hidden.delete(method)) page.hidden.add(method);
   for (const view of page.views) {
-    view.drawLegend();
+    view.drawMethods();
     view.drawCharts();
   }
 };

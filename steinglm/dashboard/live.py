@@ -118,7 +118,9 @@ def routes(feed: Feed) -> list[BaseRoute]:
         answer = feed(request.path_params["key"], int(since))
         if answer is None:
             return Response(status_code=204)  # not 404: the browser would report it as an error of the page
-        return Response(page(answer, int(since)), media_type="application/json", headers={"Cache-Control": "no-store"})
+        return Response(
+            page(answer, int(since)), media_type="application/json", headers={"Cache-Control": "no-store"}
+        )
 
     def asset(path: Path) -> Route:
         # The URL carries a digest of the file, so that a browser may keep it for good.
@@ -171,7 +173,9 @@ def _thinned(table: dict[int, dict[str, list[float]]]) -> list[int]:
     return [e for e in epochs if e % step == 0 or e in best or e == epochs[-1]]
 
 
-def _series(table: dict[int, dict[str, list[float]]], epochs: list[int]) -> dict[str, dict[str, list[float | None]]]:
+def _series(
+    table: dict[int, dict[str, list[float]]], epochs: list[int]
+) -> dict[str, dict[str, list[float | None]]]:
     """Mean and extremes over the repeats, column by column."""
     names = dict.fromkeys(name for epoch in epochs for name in table[epoch])
     series: dict[str, dict[str, list[float | None]]] = {}

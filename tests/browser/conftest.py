@@ -14,7 +14,11 @@ from urllib.request import urlopen
 
 import pytest
 
-sync_api = pytest.importorskip("playwright.sync_api") if "CI" not in os.environ else __import__("playwright.sync_api").sync_api
+sync_api = (
+    pytest.importorskip("playwright.sync_api")
+    if "CI" not in os.environ
+    else __import__("playwright.sync_api").sync_api
+)
 
 ROOT = Path(__file__).parents[2]
 QUIET = [
@@ -55,7 +59,11 @@ def serve() -> Iterator[Callable[[Path], str]]:
             command += [f"--server.port={port}", "--server.address=127.0.0.1"]
             log = TemporaryFile()
             process = subprocess.Popen(
-                command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=log, stderr=subprocess.STDOUT
+                command,
+                cwd=ROOT,
+                env=os.environ | {"PYTHONPATH": str(ROOT)},
+                stdout=log,
+                stderr=subprocess.STDOUT,
             )
             processes[script] = process, f"http://127.0.0.1:{port}"
             _wait(processes[script][1], process, lambda: (log.seek(0), log.read().decode())[1])

@@ -22,7 +22,12 @@ def feed(key: str, since: int) -> Mapping[str, Any] | None:
     if name == "done":
         last = int(epochs)
     state = "running" if last < int(epochs) else "done"
-    return {"run": key, "state": state, "rows": losses(since + 1, min(last, int(epochs))), "sentence": f"Run {key} is {state}."}
+    return {
+        "run": key,
+        "state": state,
+        "rows": losses(since + 1, min(last, int(epochs))),
+        "sentence": f"Run {key} is {state}.",
+    }
 
 
 app = st.App(Path(__file__).with_name("demo_page.py"), routes=live.routes(feed))

@@ -16,7 +16,11 @@ run = st.query_params.get("run", "")
 
 st.title("What does the start do to the signal?")
 rows, none = layers(depth), pd.DataFrame(columns=["method", "repeat", "epoch", "quantity", "value"])
-pinned = {"pinned run": pd.DataFrame(losses(0, 120, seed=9))} if "pinned" in st.query_params else None
+pinned = (
+    {"pinned run": pd.DataFrame(losses(0, 120, seed=9)).assign(value=lambda rows: 2 * rows["value"])}
+    if "pinned" in st.query_params
+    else None
+)
 quantity = "weight_singular_value" if weights else "moment_eigenvalue"
 events = live(
     [

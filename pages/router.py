@@ -1,0 +1,12 @@
+"""The pages and their order."""
+
+import streamlit as st
+
+st.set_page_config(page_title="steinglm", page_icon=":material/lan:", layout="wide")
+st.navigation(
+    [
+        st.Page("compare.py", title="Compare", icon=":material/stacked_line_chart:", default=True),
+        st.Page("glossary.py", title="Glossary", icon=":material/menu_book:"),
+    ],
+    position="top",
+).run()

@@ -1,0 +1,135 @@
+"""The side bar: widgets that build an `Experiment`, and the link that holds them.
+
+Widget values live in the session under their setting's name. A link that was opened (or reached by the browser's back
+button) is decoded into them before they are drawn; after that the link follows the widgets. The library checks
+everything again when it makes the `Experiment`: a widget's limits are only the browser's.
+"""
+
+from dataclasses import asdict
+from typing import Any
+
+import streamlit as st
+
+from steinglm import datasets
+from steinglm.dashboard import link
+from steinglm.dashboard.explain import TOPICS
+from steinglm.dashboard.measure import facts, title
+from steinglm.experiment import TITLES, Experiment
+from steinglm.init import INITIALIZERS
+from steinglm.mlp import ACTIVATIONS
+from steinglm.settings import MAX_SEED, OUTPUTS
+from steinglm.stein import SCORES
+
+__all__ = ["experiment", "next_seed"]
+
+OUTPUT_TITLES = {"paper": "for SteinGLM", "glm": "for all", "own": "for none"}
+ALPHA_TITLES = {"default": "1/f′(0)", "auto": "auto", "number": "number"}
+
+
+def experiment() -> Experiment:
+    """Draw the side bar and return what it says; raises InvalidInputError for a forged value."""
+    _follow_link()
+    with st.sidebar:
+        _main_settings()
+        with st.expander("More"):
+            _more_settings()
+        with st.expander("Training"):
+            _training_settings()
+    chosen = Experiment(**_settings())
+    query = link.encode(chosen)
+    if st.query_params.to_dict() != query:
+        st.query_params.from_dict(query)
+    st.session_state["link"] = query
+    return chosen
+
+
+def next_seed() -> None:
+    """Take another seed; a callback, so that the widgets follow."""
+    st.session_state["seed"] = (int(st.session_state.get("seed") or 0) + 1) % (MAX_SEED + 1)
+
+
+def _follow_link() -> None:
+    """Put a link's settings into the widgets when the page opens, and whenever the browser changes the link."""
+    query = st.query_params.to_dict()
+    if st.session_state.get("link") == query and "dataset" in st.session_state:
+        return
+    settings, messages = link.decode(query)
+    values = asdict(settings)
+    alpha = values.pop("alpha")
+    st.session_state["alpha_kind"] = "number" if isinstance(alpha, float) else alpha or "default"
+    st.session_state["alpha"] = alpha if isinstance(alpha, float) else 1.0
+    for name, value in values.items():
+        st.session_state[name] = list(value) if name == "methods" else value
+    for message in messages:
+        st.toast(message, icon=":material/link_off:")
+
+
+def _main_settings() -> None:
+    st.selectbox("Data", datasets.names(), key="dataset", format_func=title, help=TOPICS["data"].text)
+    st.caption(facts(st.session_state["dataset"]))
+    st.slider("Depth", 1, 100, key="depth", help=TOPICS["depth"].text)
+    st.selectbox("Activation", tuple(ACTIVATIONS), key="activation", help=TOPICS["activation"].text)
+    st.segmented_control(
+        "Scaling alpha", tuple(ALPHA_TITLES), key="alpha_kind", format_func=ALPHA_TITLES.get, required=True,
+        help=TOPICS["alpha"].text,
+    )  # fmt: skip
+    if st.session_state["alpha_kind"] == "number":
+        st.number_input("alpha", 0.01, 100.0, key="alpha", step=0.1, format="%g", persist_state="session")
+    st.pills(
+        "Methods", tuple(INITIALIZERS), key="methods", format_func=TITLES.get, selection_mode="multi",
+        help=TOPICS["methods"].text,
+    )  # fmt: skip
+
+
+def _more_settings() -> None:
+    st.segmented_control("Score", tuple(SCORES), key="score", required=True, help=TOPICS["score"].text)
+    st.segmented_control(
+        "GLM output layer", OUTPUTS, key="output", format_func=OUTPUT_TITLES.get, required=True,
+        help=TOPICS["output"].text,
+    )  # fmt: skip
+    st.number_input("Width", 1, 200, key="width", placeholder="min(features, 20)", help=TOPICS["width"].text)
+    st.number_input("Repeats", 1, 20, key="repeats", help=TOPICS["repeats"].text)
+    st.number_input("Seed", 0, MAX_SEED, key="seed", help=TOPICS["seed"].text)
+
+
+def _training_settings() -> None:
+    st.slider("Epochs", 1, 1000, key="epochs", help=TOPICS["epochs"].text)
+    st.number_input(
+        "Batch size",
+        1,
+        10_000,
+        key="batch_size",
+        placeholder="min(500, 20 %)",
+        help=TOPICS["batch_size"].text,
+    )
+    st.number_input(
+        "Learning rate",
+        1e-5,
+        1.0,
+        key="learning_rate",
+        step=1e-3,
+        format="%g",
+        help=TOPICS["learning_rate"].text,
+    )
+    st.caption("Stop a network early")
+    st.number_input(
+        "at a validation loss of",
+        1e-9,
+        key="target_loss",
+        format="%g",
+        placeholder="never",
+        help=TOPICS["stop"].text,
+    )
+    st.number_input("after epochs without a better one", 1, 10_000, key="patience", placeholder="never")
+    st.number_input("after seconds", 0.1, key="time_budget", format="%g", placeholder="never")
+
+
+def _settings() -> dict[str, Any]:
+    names = list(link.DEFAULTS[link.VERSION])
+    settings = {name: st.session_state.get(name) for name in names}
+    kind = st.session_state.get("alpha_kind")
+    settings["alpha"] = settings["alpha"] if kind == "number" else "auto" if kind == "auto" else None
+    chosen = settings["methods"] or ()
+    # pills give the order of the clicks; the same methods are the same experiment
+    settings["methods"] = tuple(name for name in INITIALIZERS if name in chosen) or tuple(chosen)
+    return settings

@@ -1,0 +1,119 @@
+"""What every chart and control means: one paragraph each, for a student. The pages and the glossary both read it here."""
+
+from dataclasses import dataclass
+
+__all__ = ["TOPICS", "Topic"]
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A title and one paragraph of Markdown: what it is, how it is computed here, what to look for."""
+
+    title: str
+    text: str
+
+
+TOPICS: dict[str, Topic] = {
+    "signal": Topic(
+        "Signal through the layers",
+        "For each hidden layer, the variance of its pre-activations $a_l = W_l^\\top h_{l-1} + b_l$ over the training "
+        "rows, $\\frac1n \\sum_i (a_{il} - \\bar a_l)^2$, averaged over units; the band goes from the 10 to the 90 percent "
+        "quantile across units, and repeats are shown by their median. A curve that falls means that rows look more and "
+        "more alike to the deeper layers (the signal *vanishes*); one that rises drives units onto the flat parts of the "
+        "activation. Look for a curve that neither dies nor explodes, on a log axis.",
+    ),
+    "spectrum": Topic(
+        "Eigenvalue spectrum",
+        "The eigenvalues of the cross-moment $M = \\frac1n \\sum_i y_i\\,S_2(h_i)$ between a layer's input and the response, "
+        "by rank of their magnitude, with their signs. Its eigenvectors are SteinGLM's weights. A few eigenvalues that "
+        "stand out mean that the response depends on few directions, which the layer can find; a flat spectrum means that "
+        "the second-order score sees nothing to choose by. Choose the layer with the slider, and the singular values of "
+        "the weights or all layers beside it.",
+    ),
+    "learning": Topic(
+        "Learning",
+        "The loss by epoch: mean squared error of the response scaled to $[0, 1]$, or cross-entropy for two classes. Thick "
+        "lines are training (the mean over the epoch's mini-batches, each before its step), thin ones validation; epoch 0 is "
+        "before training. All networks see the same rows in the same order. Look at where a curve starts, how fast it "
+        "falls, and whether validation turns up again while training still falls (overfitting).",
+    ),
+    "data": Topic(
+        "Data",
+        "The paper's ten data sets, two of scikit-learn's, and synthetic multi-index models $y = g(B^\\top x)$ whose true "
+        "directions $B$ are known. Rows with missing values are dropped, categories become one column a level, inputs are "
+        "standardized on the training part, a regression response is scaled to $[0, 1]$. A fifth of the rows is for the "
+        "test, a fifth of the rest for validation.",
+    ),
+    "depth": Topic(
+        "Depth",
+        "The number of hidden layers $L$. The paper takes 10, 20, 30 and 40. Whatever a layer does to the signal, it does "
+        "$L$ times: small faults of an initialization show at depth.",
+    ),
+    "activation": Topic(
+        "Activation",
+        "The function $f$ in $h_l = f(a_l)$. The paper takes tanh and sigmoid; relu, gelu, silu, elu and selu are what it "
+        "leaves to future work. What matters for the start is the slope $f'(0)$ and how soon $f$ flattens.",
+    ),
+    "alpha": Topic(
+        "Scaling alpha",
+        "SteinGLM's weights are $W_l = \\alpha V$ with orthonormal $V$. **1/f′(0)** is the paper's choice: to first order, "
+        "$f(a) \\approx f(0) + f'(0)\\,a$, it passes the signal on unchanged (tanh 1, sigmoid 4). **auto** chooses it for each "
+        "layer so that the mean pre-activation variance is 1; it is also taken where $f'(0)$ does not exist (relu, selu). "
+        "A larger number keeps the signal alive at depth; too large a one makes the network memorize.",
+    ),
+    "methods": Topic(
+        "Methods",
+        "**SteinGLM** takes the leading eigenvectors of $M$, layer after layer, with biases that center the pre-activations "
+        "and a generalized linear model as output layer. **Glorot normal** draws weights of variance "
+        "$2/(n_\\text{in}+n_\\text{out})$, **He normal** of $2/n_\\text{in}$, both truncated at two standard deviations; "
+        "**Orthogonal** takes a random orthogonal matrix. Their biases are zero.",
+    ),
+    "score": Topic(
+        "Score",
+        "How the second-order score $S_2(h)$ of a layer's input is estimated. **identity** is the paper's formula "
+        "$y\\,(hh^\\top - I)$ verbatim. **standardized** first standardizes $h$ and centers $y$, as the assumption "
+        "$h \\sim N(0, I)$ asks. **gaussian** uses the full covariance: $P\\,C\\,P$ with $P$ its inverse. With correlated "
+        "inputs the identity score mixes in principal components; see the spectrum.",
+    ),
+    "output": Topic(
+        "GLM output layer",
+        "Which methods get their output layer from ridge or logistic regression on the last hidden layer, with a penalty "
+        "chosen on the validation rows. The paper gives it to SteinGLM; *for all* and *for none* are its ablation. "
+        "Orthogonal with a GLM output is the honest control: it tells what Stein's directions add.",
+    ),
+    "width": Topic(
+        "Width",
+        "Units of each hidden layer; empty for $\\min(d, 20)$ with $d$ features, as in the paper. Beyond $d$ units there are "
+        "no more eigenvectors, and SteinGLM fills up with a random orthogonal frame.",
+    ),
+    "repeats": Topic(
+        "Repeats",
+        "Each repeat has its own split of the data, its own draws and its own order of mini-batches; the paper takes 10. "
+        "The table then shows mean and standard deviation.",
+    ),
+    "seed": Topic(
+        "Seed",
+        "Determines everything random: the split, the drawn weights, the order of the mini-batches. The same seed gives the "
+        "same run, bit for bit on the same machine.",
+    ),
+    "epochs": Topic(
+        "Epochs",
+        "Passes over the training rows; the paper takes 200. The parameters of the best validation loss are kept.",
+    ),
+    "batch_size": Topic(
+        "Batch size",
+        "Rows of a mini-batch; empty for the paper's choice, 500 but not more than a fifth of the training rows.",
+    ),
+    "learning_rate": Topic("Learning rate", "The step size of the Adam optimizer; the paper takes 0.001."),
+    "stop": Topic(
+        "Stop rules",
+        "A network stops by itself when its validation loss has come down to the target, when it has not improved for so "
+        "many epochs, or when the run has trained for so many seconds. Its curve ends there; the others go on.",
+    ),
+    "table": Topic(
+        "The table",
+        "The test metric (RMSE, lower is better, or AUC, higher is better) of the parameters with the best validation loss; "
+        "the epoch of that loss; seconds to initialize, and to train all networks together; and the first epoch at which "
+        "the training loss is down to the final training loss of the best baseline.",
+    ),
+}

@@ -1,0 +1,49 @@
+"""The table at the end of a run: one row a method."""
+
+import pandas as pd
+import streamlit as st
+
+from steinglm.dashboard.explain import TOPICS
+from steinglm.dashboard.measure import task
+from steinglm.experiment import TITLES, Result, metric_name, summarize
+
+__all__ = ["show", "tidy"]
+
+
+def tidy(result: Result) -> pd.DataFrame:
+    """The summary as a person reads it: titles, the metric's name, sd only where there are repeats."""
+    numbers = summarize(result.summary)
+    metric = f"Test {metric_name(task(result.experiment.dataset))}"
+    columns = {
+        "Method": numbers["method"].map(TITLES),
+        metric: numbers["test_metric_mean"],
+        "sd": numbers["test_metric_sd"],
+        "Best validation loss": numbers["best_validation_loss_mean"],
+        "Best epoch": numbers["best_epoch_mean"],
+        "Initialize (s)": numbers["initialization_seconds_mean"],
+        "Train, all (s)": numbers["training_seconds"],
+        "Epochs to best baseline": numbers["epochs_to_best_baseline_mean"],
+    }
+    table = pd.DataFrame(columns)
+    return table.drop(columns="sd") if result.experiment.repeats == 1 else table
+
+
+def show(result: Result) -> None:
+    """Draw it."""
+    table = tidy(result)
+    formats = {
+        "Best epoch": "%.0f",
+        "Initialize (s)": "%.3f",
+        "Train, all (s)": "%.1f",
+        "Epochs to best baseline": "%.0f",
+    }
+    config = {
+        name: st.column_config.NumberColumn(
+            format=formats.get(name, "%.4f" if name != "Best validation loss" else "%.5f")
+        )
+        for name in table.columns[1:]
+    }
+    st.subheader("After training", help=TOPICS["table"].text)
+    st.dataframe(
+        table, hide_index=True, column_config=config, placeholder="never", alt="Test results by method"
+    )

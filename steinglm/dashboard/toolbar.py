@@ -1,0 +1,91 @@
+"""The buttons of a run, and the line that says how it is doing."""
+
+import streamlit as st
+
+from steinglm.dashboard import controls
+from steinglm.engine import Engine, Run
+from steinglm.exceptions import EngineError
+from steinglm.experiment import Experiment
+
+__all__ = ["current_run", "show"]
+
+POLL = 0.5  # seconds between two looks at a run that is not over
+
+
+def current_run(engine: Engine, experiment: Experiment) -> Run | None:
+    """The run of this experiment, whoever started it, unless this session went back to its start."""
+    run = engine.find(experiment.key)
+    return None if run is None or run.name == st.session_state.get("set_aside") else run
+
+
+def show(engine: Engine, experiment: Experiment, run: Run | None) -> None:
+    """Draw the buttons that fit the run's state, and its progress."""
+    active = run is not None and run.active
+    with st.container(horizontal=True, gap="small"):
+        if run is None or not run.active:
+            done = run is not None and run.state == "finished"
+            st.button(
+                "Trained" if done else "Train", type="primary", icon=":material/play_arrow:", shortcut="Ctrl+Enter",
+                on_click=_train, args=(engine, experiment), disabled=done,
+            )  # fmt: skip
+        elif run.state == "paused":
+            st.button(
+                "Resume",
+                type="primary",
+                icon=":material/play_arrow:",
+                shortcut="Ctrl+Enter",
+                on_click=run.resume,
+            )
+            st.button("One epoch", icon=":material/skip_next:", on_click=run.step)
+        else:
+            st.button(
+                "Pause", type="primary", icon=":material/pause:", shortcut="Ctrl+Enter", on_click=run.pause
+            )
+        st.button(
+            "Stop", icon=":material/stop:", shortcut="Esc", on_click=_stop, args=(run,), disabled=not active
+        )
+        st.button(
+            "Same start", icon=":material/replay:", on_click=_set_aside, args=(run,), disabled=run is None,
+            help="Back to before training, with the same initialization",
+        )  # fmt: skip
+        st.button("New seed", icon=":material/casino:", on_click=controls.next_seed)
+    if message := st.session_state.pop("refused", ""):
+        st.warning(message, icon=":material/hourglass_empty:")
+    if run is not None and run.state != "finished":
+        _follow(run)
+
+
+def _follow(run: Run) -> None:
+    state = run.state
+
+    @st.fragment(run_every=POLL if run.active else None)
+    def progress() -> None:
+        if run.state != state:
+            st.rerun()
+        run.watch()
+        done = max(run.epoch, 0)
+        st.progress(
+            min(done / run.experiment.epochs, 1.0),
+            text=f"{run.state.capitalize()}: epoch {done} of {run.experiment.epochs}. {run.message}",
+        )
+
+    progress()
+
+
+def _train(engine: Engine, experiment: Experiment) -> None:
+    st.session_state.pop("set_aside", None)
+    try:
+        engine.submit(experiment)
+    except EngineError as err:
+        st.session_state["refused"] = str(err)
+
+
+def _stop(run: Run | None) -> None:
+    if run is not None:
+        run.stop()
+
+
+def _set_aside(run: Run | None) -> None:
+    if run is not None:
+        run.stop()
+        st.session_state["set_aside"] = run.name

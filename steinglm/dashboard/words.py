@@ -1,0 +1,108 @@
+"""One sentence a chart, computed from the rows that it shows, and the headline above them."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from steinglm.experiment import TITLES, Experiment
+
+__all__ = ["headline", "learning", "number", "signal", "spectrum"]
+
+STEADY = 1.5  # a signal that changes by less than this factor is said to hold
+
+
+def number(value: float) -> str:
+    """Two significant digits, as a person would write them.
+
+    >>> number(0.93), number(0.00071), number(1234.5), number(3e-9)
+    ('0.93', '0.00071', '1,200', '3e-09')
+    """
+    if value != 0 and (abs(value) < 1e-4 or abs(value) >= 1e5):
+        return f"{value:.1e}".replace(".0e", "e")
+    return f"{float(f'{value:.2g}'):,.0f}" if abs(value) >= 100 else f"{value:.2g}"
+
+
+def _by_method(rows: pd.DataFrame, quantity: str) -> pd.DataFrame:
+    """The median over repeats: a column a method, a row a layer."""
+    own = rows[rows["quantity"] == quantity]
+    return own.groupby(["layer", "method"], sort=False)["value"].median().unstack("method").sort_index()
+
+
+def _change(method: str, first: float, last: float) -> str:
+    title = TITLES.get(method, method)
+    if last > first * STEADY:
+        return f"{title}'s grows from {number(first)} to {number(last)}"
+    if last < first / STEADY:
+        return f"{title}'s falls from {number(first)} to {number(last)}"
+    return f"{title}'s holds at about {number(last)}"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def signal(rows: pd.DataFrame, quantity: str = "preactivation_variance") -> str:
+    """How the variance changes from the first hidden layer to the last: the largest change first, SteinGLM's last."""
+    table = _by_method(rows, quantity)
+    depth, place = int(table.index.max()), quantity.split("_")[0].replace("preactivation", "pre-activation")
+    if depth == 1:
+        values = [f"{TITLES.get(m, m)} {number(float(table[m].iloc[0]))}" for m in table]
+        return f"Variance of the {place}s in the only hidden layer: {_listed(values)}."
+    ratios = (table.iloc[-1] / table.iloc[0].where(table.iloc[0] > 0)).map(
+        lambda r: max(r, 1 / r) if r > 0 else float("inf")
+    )
+    others = ratios.drop("steinglm", errors="ignore").sort_values(ascending=False, kind="stable")
+    shown = [*others.index[:1], *(["steinglm"] if "steinglm" in table else list(others.index[1:2]))]
+    parts = [_change(m, float(table[m].iloc[0]), float(table[m].iloc[-1])) for m in shown]
+    return f"From layer 1 to layer {depth}, of the {place} variances {_listed(parts)}."
+
+
+def spectrum(rows: pd.DataFrame, layer: int) -> str:
+    """How far the leading eigenvalue of a layer's moment stands out."""
+    own = rows[(rows["layer"] == layer) & (rows["quantity"] == "moment_eigenvalue")]
+    table = own.groupby(["method", "rank"], sort=False)["value"].median().unstack("rank")
+    method = "steinglm" if "steinglm" in table.index else str(table.index[0])
+    values = table.loc[method].dropna().sort_index()
+    first, total = float(values.iloc[0]), float(values.abs().sum())
+    share = 100 * abs(first) / total if total > 0 else 0.0
+    sign = "negative" if first < 0 else "positive"
+    return (
+        f"In layer {layer}, the leading eigenvalue of {TITLES.get(method, method)}'s moment is {sign} ({number(first)}) and holds "
+        f"{share:.0f} % of the spectrum's magnitude; {int((values > 0).sum())} of {len(values)} are positive."
+    )
+
+
+def learning(history: pd.DataFrame) -> str:
+    """Which method is ahead, by the validation loss of the last epoch that it has."""
+    own = history[history["quantity"] == "validation_loss"]
+    if own.empty:
+        return "Press Train to see the networks learn, side by side."
+    epoch = int(own["epoch"].max())
+    best = (
+        own.groupby(["method", "repeat"], sort=False)["value"]
+        .min()
+        .groupby("method", sort=False)
+        .mean()
+        .sort_values()
+    )
+    first = str(best.index[0])
+    lead = f"After {epoch} epochs {TITLES.get(first, first)} has the lowest validation loss, {number(float(best.iloc[0]))}"
+    if len(best) == 1:
+        return f"{lead}."
+    last = str(best.index[-1])
+    return f"{lead}; {TITLES.get(last, last)} has the highest, {number(float(best.iloc[-1]))}."
+
+
+def headline(rows: pd.DataFrame, experiment: Experiment, title: str) -> str:
+    """What the start does to the signal and to the loss, in one sentence."""
+    table = _by_method(rows, "preactivation_variance")
+    start = rows[rows["quantity"] == "training_loss"].groupby("method", sort=False)["value"].median()
+    layers = "one layer" if experiment.depth == 1 else f"{experiment.depth} layers"
+    fates = [
+        f"{TITLES.get(m, m)}'s signal {'grows' if r > STEADY else 'fades' if r < 1 / STEADY else 'holds'}"
+        for m, r in (table.iloc[-1] / table.iloc[0]).items()
+        if m != "steinglm"
+    ]
+    best = str(start.idxmin())
+    begins = f"{TITLES.get(best, best)} starts at the lowest loss, {number(float(start.min()))}"
+    return f"On {title}, {layers} of {experiment.activation}: {', '.join([*fates, begins])}."

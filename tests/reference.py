@@ -1,0 +1,199 @@
+"""Slow, obvious twins of the library, written another way: loops over rows in numpy, one network at a time in torch.
+
+They are the oracles of the tests. Nothing here imports from the library, so that a mistake there cannot be copied.
+"""
+
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+Array = np.ndarray
+
+# f as a textbook states it; with these alone every derivative below is taken.
+FORMULAS: dict[str, Callable[[float], float]] = {
+    "tanh": math.tanh,
+    "sigmoid": lambda a: 1 / (1 + math.exp(-a)),
+    "relu": lambda a: max(a, 0.0),
+    "gelu": lambda a: a * (1 + math.erf(a / math.sqrt(2))) / 2,
+    "silu": lambda a: a / (1 + math.exp(-a)),
+    "elu": lambda a: a if a > 0 else math.expm1(a),
+    "selu": lambda a: 1.0507009873554805 * (a if a > 0 else 1.6732632423543772 * math.expm1(a)),
+    "identity": lambda a: a,
+}
+MODULES: dict[str, type[nn.Module]] = {
+    "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "relu": nn.ReLU, "gelu": nn.GELU,
+    "silu": nn.SiLU, "elu": nn.ELU, "selu": nn.SELU, "identity": nn.Identity,
+}  # fmt: skip
+
+
+def apply(activation: str, a: Array) -> Array:
+    """f(a), number by number."""
+    return np.vectorize(FORMULAS[activation], otypes=[float])(a)
+
+
+def slope(activation: str, a: Array, step: float = 1e-6) -> Array:
+    """f'(a) by a central difference."""
+    return (apply(activation, a + step) - apply(activation, a - step)) / (2 * step)
+
+
+@contextmanager
+def random_streams_untouched() -> Iterator[None]:
+    """Fail if the global random state of torch, numpy or random is not what it was."""
+    before = random.getstate(), repr(np.random.get_state()), torch.get_rng_state().tolist()
+    yield
+    after = random.getstate(), repr(np.random.get_state()), torch.get_rng_state().tolist()
+    assert before == after, "a global random stream was touched"
+
+
+def cross_moment(h: Array, y: Array, score: str) -> Array:
+    """(1/n) sum y_i S2(h_i), one row and one (d, d) matrix at a time, with the score as design.md states it."""
+    n, d = h.shape
+    mean, covariance = h.mean(axis=0), np.cov(h.T, bias=True).reshape(d, d)
+    sd = np.sqrt(np.diag(covariance))
+    total = np.zeros((d, d))
+    if score == "identity":
+        for x, response in zip(h, y, strict=True):
+            total += response * (np.outer(x, x) - np.eye(d))
+    elif score == "standardized":
+        for x, response in zip(h, y, strict=True):
+            z = [(x[j] - mean[j]) / sd[j] if sd[j] > 0 else 0.0 for j in range(d)]
+            total += (response - y.mean()) * np.outer(z, z)
+    else:
+        shrunk = covariance * n / (n + d) + np.diag(np.diag(covariance)) * d / (n + d)
+        P = np.linalg.inv(shrunk)
+        for x, response in zip(h, y, strict=True):
+            u = P @ (x - mean)
+            total += (response - y.mean()) * (np.outer(u, u) - P)
+    return total / n
+
+
+def directions(moment: Array, k: int) -> tuple[Array, Array]:
+    """The top k eigenvectors by |eigenvalue| and all eigenvalues; the largest entry of each vector is positive."""
+    pairs = []
+    values, vectors = np.linalg.eig(moment)  # the general solver, not the symmetric one
+    for j in np.argsort(-np.abs(values.real)):
+        v = vectors[:, j].real / np.linalg.norm(vectors[:, j].real)
+        pairs.append((values[j].real, v if v[np.argmax(np.abs(v))] > 0 else -v))
+    return np.column_stack([v for _, v in pairs[:k]]), np.array([value for value, _ in pairs])
+
+
+@dataclass
+class Layer:
+    """What a layer of the twin network looked like when it was made."""
+
+    W: Array  # (d, k)
+    b: Array  # (k,)
+    eigenvalues: Array  # (d,)
+    preactivation_variance: float  # mean over units
+    activation_variance: float
+
+
+def stein_layers(
+    X: Array, y: Array, widths: Sequence[int], activation: str, alpha: float | None, score: str
+) -> list[Layer]:
+    """The hidden layers of the paper's Algorithm 1; alpha None makes the mean pre-activation variance 1."""
+    layers, h = [], X
+    for k in widths:
+        V, eigenvalues = directions(cross_moment(h, y, score), k)
+        factor = 1 / math.sqrt(np.mean([np.var(h @ v) for v in V.T])) if alpha is None else alpha
+        W = factor * V
+        b = -np.mean([W.T @ x for x in h], axis=0)
+        a = np.array([W.T @ x + b for x in h])
+        h = apply(activation, a)
+        layers.append(
+            Layer(W, b, eigenvalues, float(np.mean(np.var(a, axis=0))), float(np.mean(np.var(h, axis=0))))
+        )
+    return layers
+
+
+@dataclass
+class Run:
+    """What training one network left: its losses by epoch, its parameters at the end and after every epoch."""
+
+    training: list[float]
+    validation: list[float]
+    states: list[dict[str, Tensor]]
+
+
+def train_alone(
+    model: nn.Module,
+    rows: tuple[Tensor, Tensor],
+    validation: tuple[Tensor, Tensor],
+    *,
+    task: str,
+    epochs: int,
+    batch_size: int,
+    learning_rate: float,
+    generator: torch.Generator,
+) -> Run:
+    """One network by autograd and torch.optim.Adam: the loop that every tutorial shows."""
+    criterion = nn.MSELoss() if task == "regression" else nn.BCEWithLogitsLoss()
+    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
+    X, y = rows
+
+    def loss_on(X: Tensor, y: Tensor) -> Tensor:
+        return criterion(model(X).squeeze(1), y)
+
+    def note(training: float) -> None:
+        with torch.no_grad():
+            run.training.append(training)
+            run.validation.append(loss_on(*validation).item())
+            run.states.append({name: value.clone() for name, value in model.state_dict().items()})
+
+    run = Run([], [], [])
+    note(loss_on(X, y).item())
+    for _ in range(epochs):
+        total = 0.0
+        for batch in torch.randperm(len(y), generator=generator).split(batch_size):
+            optimizer.zero_grad()
+            loss = loss_on(X[batch], y[batch])
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(batch)
+        note(total / len(y))
+    return run
+
+
+def stopping(validation: Sequence[float], target: float | None, patience: int | None) -> tuple[int, str, int]:
+    """Where early stopping ends a curve of validation losses: the last epoch, the rule ("" for none), the best epoch."""
+    for epoch in range(len(validation)):
+        best = min(range(epoch + 1), key=lambda e: validation[e])
+        if target is not None and validation[best] <= target:
+            return epoch, "target", best
+        if patience is not None and epoch - best >= patience:
+            return epoch, "patience", best
+    return epoch, "", best
+
+
+def quadrature(d: int, nodes: int) -> tuple[Array, Array]:
+    """Gauss-Hermite nodes (m, d) and weights (m,) for E under N(0, I_d): exact up to degree 2 nodes - 1 in each x_j."""
+    x, w = np.polynomial.hermite_e.hermegauss(nodes)
+    grid = np.stack(np.meshgrid(*[x] * d, indexing="ij"), axis=-1).reshape(-1, d)
+    weights = np.stack(np.meshgrid(*[w] * d, indexing="ij"), axis=-1).reshape(-1, d).prod(axis=1)
+    return grid, weights / weights.sum()
+
+
+def normal_design(d: int) -> Array:
+    """6^d rows of equal weight with the moments of N(0, I_d) up to degree 5 in each x_j.
+
+    The three-point Gauss-Hermite rule has weights 1/6, 4/6, 1/6: the middle node stands in four rows.
+    """
+    line = np.array([-math.sqrt(3), 0, 0, 0, 0, math.sqrt(3)])
+    return np.stack(np.meshgrid(*[line] * d, indexing="ij"), axis=-1).reshape(-1, d)
+
+
+def hessians(g: Callable[[Tensor], Tensor], points: Array) -> Array:
+    """The Hessians (m, d, d) of g at points (m, d), by automatic differentiation."""
+    return torch.func.vmap(torch.func.hessian(g))(torch.as_tensor(points)).numpy()
+
+
+def subspace_error(A: Array, B: Array) -> float:
+    """The sine of the largest angle between the spans of A and B: the spectral norm of P_A - P_B."""
+    projections = [M @ np.linalg.pinv(M) for M in (A, B)]
+    return float(np.linalg.norm(projections[0] - projections[1], ord=2))

@@ -1,0 +1,503 @@
+"""The engine: one run an experiment, its rows without gap or repetition, its controls, and what happens when things die.
+
+The trainer is `tests.fake_runs.train`, so that times are known; one test runs the real one.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from steinglm.engine import Engine, Run, Settings
+from steinglm.exceptions import EngineError, InvalidInputError
+from steinglm.experiment import Experiment
+from steinglm.worker import Control
+from tests.fake_runs import FAILS, KILLS, expected
+
+FAKE = "tests.fake_runs:train"
+SEEDS = iter(range(1000, 10**6))
+
+
+def fresh(seconds: float = 0.001, epochs: int = 30, **changes: object) -> Experiment:
+    """An experiment that no other test has, with mini-batches of so many seconds."""
+    changes = {"methods": ("steinglm", "orthogonal"), "repeats": 2, "batch_size": 1} | changes
+    return Experiment(seed=next(SEEDS), learning_rate=seconds, epochs=epochs, **changes)  # type: ignore[arg-type]
+
+
+def endless(seconds: float = 0.01, **changes: object) -> Experiment:
+    return fresh(seconds, 10_000, **changes)
+
+
+def wait(condition: Callable[[], bool], seconds: float = 30.0) -> float:
+    """Seconds until the condition held."""
+    start = time.monotonic()
+    while not condition():
+        assert time.monotonic() - start < seconds, "waited too long"
+        time.sleep(0.005)
+    return time.monotonic() - start
+
+
+def stream(run: Run) -> list[tuple[str, int, int, str, float]]:
+    """Collect the rows as a page does, piece by piece, until the run is over."""
+    seen: list[tuple[str, int, int, str, float]] = []
+    while run.active:
+        seen += run.rows(seen[-1][2] if seen else -1)
+        time.sleep(0.02)
+    return seen + run.rows(seen[-1][2] if seen else -1)
+
+
+def worker_process(run: Run) -> psutil.Process:
+    """The process that trains the run, found by the port it listens on."""
+    port = int(run.worker.rsplit(":", 1)[1])
+    for process in psutil.Process().children(recursive=True):
+        if any(c.laddr and c.laddr.port == port for c in process.net_connections() if c.status == "LISTEN"):
+            return process
+    raise AssertionError("no process listens at " + run.worker)
+
+
+def cpu(process: psutil.Process) -> float:
+    return sum(process.cpu_times()[:2])
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    store = tmp_path_factory.mktemp("store")
+    with Engine(Settings(workers=2, store=store, active=12, scheduler=""), trainer=FAKE) as engine:
+        yield engine
+        engine_is_clean(engine)
+
+
+def engine_is_clean(engine: Engine) -> None:
+    for run in engine.runs():
+        run.stop()
+
+
+@pytest.fixture(autouse=True)
+def stop_runs(request: pytest.FixtureRequest) -> Iterator[None]:
+    yield
+    if "engine" in request.fixturenames:
+        engine_is_clean(request.getfixturevalue("engine"))
+
+
+# One run an experiment
+
+
+def test_the_stream_and_the_result_are_the_same(engine: Engine) -> None:
+    experiment = fresh(epochs=300)
+    run = engine.submit(experiment)
+    seen = stream(run)
+    assert run.state == "finished"
+    assert run.epoch == 300
+    assert seen == expected(experiment)
+    assert run.rows() == seen
+    assert run.rows(298) == [row for row in seen if row[2] > 298]
+    assert run.rows(300) == []
+    assert run.result().experiment == experiment
+    assert (run.message, run.error, run.ahead) == ("", "", 0)
+
+
+def test_rows_come_at_once_and_in_few_messages(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    arrivals: list[tuple[float, int]] = []
+    receive = Run.receive
+
+    def count(run: Run, epochs: list[tuple[int, list[tuple[str, int, str, float]]]]) -> None:
+        arrivals.append((time.monotonic(), len(epochs)))
+        receive(run, epochs)
+
+    monkeypatch.setattr(Run, "receive", count)
+    run = engine.submit(fresh(0.002, 1000))
+    run.result()
+    seconds = arrivals[-1][0] - arrivals[0][0]
+    assert sum(epochs for _, epochs in arrivals) == 1001
+    assert len(arrivals) <= 25 * seconds + 2
+
+
+def test_the_same_experiment_from_many_threads_is_one_run(engine: Engine) -> None:
+    experiment, computed = fresh(0.005), engine.computed
+    with ThreadPoolExecutor(20) as pool:
+        runs = list(pool.map(lambda _: engine.submit(replace(experiment)), range(20)))
+        assert len(set(map(id, runs))) == 1
+        curves = list(pool.map(stream, runs))
+    assert all(curve == expected(experiment) for curve in curves)
+    assert engine.computed == computed + 1
+
+
+def test_a_finished_run_comes_from_the_store(engine: Engine) -> None:
+    experiment = fresh()
+    engine.submit(experiment).result()
+    assert experiment.key in engine.store.keys()
+    settings = replace(engine.settings, scheduler="tcp://127.0.0.1:9")
+    other = Engine(settings, trainer=FAKE)
+    found = other.find(experiment.key)
+    assert found is not None
+    assert found.state == "finished"
+    assert found.experiment == experiment
+    assert found.rows() == expected(experiment)
+    assert other.find("0" * 16) is None
+    assert other.computed == 0
+
+
+def test_runs_in_memory_are_bounded(engine: Engine, tmp_path: Path) -> None:
+    other = Engine(replace(engine.settings, kept=3), trainer=FAKE)
+    keys = [engine.submit(fresh(epochs=2)).key for _ in range(5)]
+    for key in keys:
+        run = engine.find(key)
+        assert run is not None
+        run.result()
+        other.find(key)
+    assert [run.key for run in other.runs()] == keys[-3:] or len(other.runs()) == 4
+
+
+def test_submit_before_start() -> None:
+    with pytest.raises(EngineError, match="start"):
+        Engine(trainer=FAKE).submit(fresh())
+
+
+# Controls
+
+
+def test_pause_uses_no_processor_and_resume_goes_on(engine: Engine) -> None:
+    run = engine.submit(endless(0.005))
+    wait(lambda: run.epoch >= 3)
+    process = worker_process(run)
+    before = cpu(process)
+    time.sleep(0.5)
+    assert cpu(process) - before > 0.2
+    run.pause()
+    assert run.state == "paused"
+    time.sleep(0.3)
+    before, epoch = cpu(process), run.epoch
+    time.sleep(2.0)
+    assert cpu(process) - before < 0.15
+    assert run.epoch == epoch
+    run.resume()
+    wait(lambda: run.state == "running" and run.epoch > epoch + 3)
+    epochs = [row[2] for row in run.rows()]
+    assert sorted(set(epochs)) == list(range(run.rows()[-1][2] + 1))
+    assert epochs == sorted(epochs)
+
+
+def test_pause_holds_within_a_mini_batch(engine: Engine) -> None:
+    run = engine.submit(endless(0.05, batch_size=1000))
+    wait(lambda: run.state == "running")
+    process = worker_process(run)
+    time.sleep(0.2)
+    run.pause()
+    time.sleep(0.3)
+    before = cpu(process)
+    time.sleep(1.0)
+    assert cpu(process) - before < 0.1
+
+
+def test_step_runs_one_epoch(engine: Engine) -> None:
+    run = engine.submit(endless())
+    wait(lambda: run.epoch >= 2)
+    run.step()
+    run.pause()
+    time.sleep(0.3)
+    for _ in range(3):
+        epoch = run.epoch
+        run.step()
+        wait(lambda epoch=epoch: run.epoch > epoch)  # type: ignore[misc]
+        time.sleep(0.15)
+        assert run.epoch == epoch + 1
+        assert run.state == "paused"
+
+
+def test_paused_runs_give_their_places_away(engine: Engine) -> None:
+    paused = [engine.submit(endless()) for _ in range(2)]
+    wait(lambda: all(run.epoch >= 0 for run in paused))
+    for run in paused:
+        run.pause()
+    engine.submit(fresh()).result(10)
+    others = [engine.submit(endless()) for _ in range(2)]
+    wait(lambda: all(run.state == "running" for run in others))
+    late = engine.submit(fresh())
+    paused[0].resume()
+    time.sleep(0.3)
+    assert paused[0].state == "queued"
+    assert (paused[0].ahead, late.ahead) == (0, 1)
+    others[0].stop()
+    wait(lambda: paused[0].state == "running")
+    assert late.state == "queued"
+    epoch = paused[0].epoch
+    wait(lambda: paused[0].epoch > epoch)
+
+
+@pytest.mark.parametrize("batches", [1, 100_000])
+def test_stop_frees_the_worker_within_half_a_second(engine: Engine, batches: int) -> None:
+    run = engine.submit(endless(0.03, batch_size=batches))
+    wait(lambda: run.state == "running")
+    process = worker_process(run)
+    time.sleep(0.3)
+    run.stop()
+    assert run.state == "stopped"
+    time.sleep(0.5)
+    before = cpu(process)
+    time.sleep(0.5)
+    assert cpu(process) - before < 0.1
+    assert run.key not in engine.store.keys()
+    with pytest.raises(EngineError, match="stopped"):
+        run.result()
+
+
+def test_a_paused_run_can_be_stopped_and_started_again(engine: Engine) -> None:
+    experiment = fresh(0.01)
+    first = engine.submit(experiment)
+    wait(lambda: first.epoch >= 2)
+    first.pause()
+    first.stop()
+    kept = first.rows()
+    assert kept == expected(experiment)[: len(kept)]
+    again = engine.submit(experiment)
+    assert again is not first
+    assert stream(again) == expected(experiment)
+    assert first.rows() == kept
+
+
+def test_a_run_that_nobody_watches_stops(engine: Engine) -> None:
+    quick = replace(engine.settings, idle_seconds=1.5)
+    engine.settings, settings = quick, engine.settings
+    try:
+        unwatched, watched = engine.submit(endless()), engine.submit(endless())
+        paused = engine.submit(endless())
+        wait(lambda: watched.watch() or not unwatched.active, 8)  # type: ignore[func-returns-value]
+        assert unwatched.state == "stopped"
+        assert "watched" in unwatched.message
+        assert watched.state == "running"
+        wait(lambda: watched.watch() or not paused.active, 8)  # type: ignore[func-returns-value]
+    finally:
+        engine.settings = settings
+
+
+def test_a_checkpoint_costs_little() -> None:
+    control = Control("orders", 0, lambda _: None)
+    calls = 20_000
+    start = time.perf_counter()
+    for _ in range(calls):
+        control.checkpoint()
+    assert (time.perf_counter() - start) / calls < 5e-6
+
+
+# The queue
+
+
+def test_the_queue_is_in_order_and_bounded(engine: Engine) -> None:
+    runs = [engine.submit(endless()) for _ in range(12)]
+    wait(lambda: sum(run.state == "running" for run in runs) == 2)
+    assert [run.ahead for run in runs[2:]] == list(range(10))
+    assert "3 runs are ahead" in runs[5].message
+    with pytest.raises(EngineError, match="12 runs"):
+        engine.submit(endless())
+    assert engine.submit(runs[7].experiment) is runs[7]
+    runs[3].stop()
+    wait(lambda: runs[11].ahead == 8)
+    last = engine.submit(endless())
+    assert last.ahead == 9
+    runs[0].stop()
+    wait(lambda: runs[2].state == "running")
+
+
+# What dies
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_a_killed_worker_loses_nothing(engine: Engine, paused: bool) -> None:
+    experiment = fresh(0.02, 60)
+    run = engine.submit(experiment)
+    wait(lambda: run.epoch >= 20)
+    if paused:
+        run.pause()
+        time.sleep(0.2)
+    epoch, process = run.epoch, worker_process(run)
+    process.send_signal(signal.SIGKILL)
+    wait(lambda: "started again" in run.message)
+    wait(lambda: "caught up" in run.message)
+    if paused:
+        time.sleep(0.3)
+        assert (run.state, run.epoch) == ("paused", epoch)
+        run.resume()
+    assert stream(run) == expected(experiment)
+    assert "caught up" in run.message
+    assert run.rows() == expected(experiment)
+
+
+def test_both_workers_killed(engine: Engine) -> None:
+    experiment = fresh(0.02, 60)
+    run, other = engine.submit(experiment), engine.submit(endless())
+    wait(lambda: run.epoch >= 5 and other.epoch >= 5)
+    for process in (worker_process(run), worker_process(other)):
+        process.send_signal(signal.SIGKILL)
+    wait(lambda: "worker stopped" in run.message)
+    assert run.state == "running"
+    assert stream(run) == expected(experiment)
+
+
+def test_an_error_of_the_trainer_reaches_the_page(engine: Engine) -> None:
+    run = engine.submit(fresh(depth=FAILS))
+    with pytest.raises(EngineError, match="the fake data is not there"):
+        run.result(10)
+    assert run.state == "failed"
+    assert run.error == "the fake data is not there"
+    assert run.epoch == 2
+    assert engine.submit(run.experiment) is not run
+
+
+@pytest.mark.slow
+def test_a_run_that_kills_every_worker_fails(engine: Engine) -> None:
+    run = engine.submit(fresh(depth=KILLS))
+    with pytest.raises(EngineError, match="died"):
+        run.result(60)
+    engine.submit(fresh()).result(30)
+
+
+@pytest.mark.slow
+def test_a_killed_scheduler_fails_the_runs_and_the_next_submit_recovers(tmp_path: Path) -> None:
+    with Engine(Settings(workers=1, store=tmp_path, scheduler=""), trainer=FAKE) as engine:
+        run, waiting = engine.submit(endless()), engine.submit(endless())
+        wait(lambda: run.epoch >= 1)
+        before = psutil.Process().children()
+        scheduler = next(
+            p for p in before if "distributed.Scheduler" in " ".join(p.cmdline()) and tmp_is_mine(p)
+        )
+        scheduler.send_signal(signal.SIGKILL)
+        wait(lambda: run.state == "failed" and waiting.state == "failed", 10)
+        assert "scheduler" in run.error
+        experiment = fresh()
+        assert stream(engine.submit(experiment)) == expected(experiment)
+
+
+def tmp_is_mine(process: psutil.Process) -> bool:
+    """Whether it is the youngest scheduler of this process."""
+    schedulers = [p for p in psutil.Process().children() if "distributed.Scheduler" in " ".join(p.cmdline())]
+    return process == max(schedulers, key=lambda p: p.create_time())
+
+
+@pytest.mark.slow
+def test_a_killed_server_leaves_no_process_and_no_half_run(tmp_path: Path) -> None:
+    code = """
+import sys, time
+from pathlib import Path
+from steinglm.engine import Engine, Settings
+from steinglm.experiment import Experiment
+engine = Engine(Settings(workers=1, store=Path(sys.argv[1]), scheduler=""), trainer="tests.fake_runs:train").start()
+engine.submit(Experiment(epochs=3)).result()
+run = engine.submit(Experiment(epochs=10_000))
+while run.epoch < 3:
+    time.sleep(0.01)
+print("running", flush=True)
+time.sleep(60)
+"""
+    server = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE)
+    assert server.stdout is not None
+    assert server.stdout.readline() == b"running\n"
+    children = psutil.Process(server.pid).children(recursive=True)
+    assert len(children) >= 3
+    server.kill()
+    server.wait()
+    server.stdout.close()
+    _, alive = psutil.wait_procs(children, timeout=10)
+    assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
+    engine = Engine(Settings(store=tmp_path), trainer=FAKE)
+    assert engine.store.keys() == (Experiment(epochs=3).key,)
+    assert engine.find(Experiment(epochs=10_000).key) is None
+
+
+# The cluster
+
+
+def test_our_own_cluster_listens_on_loopback_only(engine: Engine) -> None:
+    engine.submit(fresh()).result(30)
+    processes = psutil.Process().children(recursive=True)
+    listening = [c.laddr.ip for p in processes for c in p.net_connections() if c.status == "LISTEN"]
+    assert len(listening) >= 6
+    assert set(listening) == {"127.0.0.1"}
+
+
+@pytest.mark.slow
+def test_a_cluster_started_by_hand_gives_the_same_rows(engine: Engine, tmp_path: Path) -> None:
+    file, dask = tmp_path / "scheduler.json", [sys.executable, "-m", "dask"]
+    common = ["--scheduler-file", str(file), "--no-dashboard", "--host", "127.0.0.1"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    parts = [
+        subprocess.Popen([*dask, "scheduler", *common, "--port", "0", "--dashboard-address", ":0"], **quiet)
+    ]
+    parts += [
+        subprocess.Popen(
+            [*dask, "worker", *common, "--nthreads", "1", "--local-directory", str(tmp_path)], **quiet
+        )
+        for _ in range(2)
+    ]
+    try:
+        wait(file.exists)
+        time.sleep(0.2)
+        import json
+
+        address = json.loads(file.read_text())["address"]
+        experiment = fresh(0.005)
+        with Engine(Settings(scheduler=address, store=tmp_path / "store"), trainer=FAKE) as other:
+            rows = stream(other.submit(experiment))
+            run = other.submit(endless())
+            wait(lambda: run.epoch >= 2)
+            run.pause()
+        assert run.state == "stopped"
+        assert rows == stream(engine.submit(experiment)) == expected(experiment)
+        assert all(part.poll() is None for part in parts)
+        with Engine(Settings(scheduler=address, store=tmp_path / "store"), trainer=FAKE) as other:
+            other.submit(fresh()).result(20)
+    finally:
+        for part in parts:
+            part.terminate()
+        for part in parts:
+            part.wait(20)
+
+
+def test_no_scheduler_at_the_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("steinglm.cluster.CONNECT_TIMEOUT", 0.5)
+    with pytest.raises(EngineError, match="127.0.0.1:9"):
+        Engine(Settings(scheduler="tcp://127.0.0.1:9", store=tmp_path)).start()
+
+
+@pytest.mark.slow
+def test_the_real_trainer(tmp_path: Path) -> None:
+    experiment = Experiment(dataset="diabetes", depth=3, epochs=5)
+    with Engine(Settings(workers=1, store=tmp_path, scheduler="")) as engine:
+        run = engine.submit(experiment)
+        rows = stream(run)
+        history = run.result().history
+    assert [row[2] for row in rows] == history["epoch"].tolist()
+    assert [row[4] for row in rows] == history["value"].tolist()
+
+
+# Settings
+
+
+def test_settings_read_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STEINGLM_WORKERS", "3")
+    monkeypatch.setenv("STEINGLM_MEMORY", "3GiB")
+    monkeypatch.setenv("STEINGLM_STORE", "/nowhere")
+    monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", "tcp://127.0.0.1:1")
+    settings = Settings(active=5)
+    assert (settings.workers, settings.memory, settings.store) == (3, 3 * 2**30, Path("/nowhere"))
+    assert (settings.active, settings.scheduler) == (5, "tcp://127.0.0.1:1")
+
+
+@pytest.mark.parametrize(("name", "text"), [("STEINGLM_WORKERS", "many"), ("STEINGLM_MEMORY", "much")])
+def test_settings_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+    monkeypatch.setenv(name, text)
+    with pytest.raises(InvalidInputError, match=name):
+        Settings()
+
+
+def test_settings_out_of_range() -> None:
+    with pytest.raises(InvalidInputError, match="workers"):
+        Settings(workers=0)
