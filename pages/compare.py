@@ -2,19 +2,24 @@
 
 import streamlit as st
 
-from steinglm.dashboard import controls, panels, table, toolbar, words
+from steinglm.dashboard import controls, hints, panels, pins, presentation, table, toolbar, words
 from steinglm.dashboard.guard import guarded
 from steinglm.dashboard.measure import initial_rows, title
 from steinglm.dashboard.server import engine
 
 with guarded():
-    experiment = controls.experiment()
+    experiment, view = controls.choices()
+    presentation.show(view)
     rows = initial_rows(experiment)
     run = toolbar.current_run(engine(), experiment)
+    pinned = pins.pinned(engine())
 
     st.title("What does the start do to the signal?")
     st.markdown(words.headline(rows, experiment, title(experiment.dataset)))
-    toolbar.show(engine(), experiment, run)
-    panels.show(rows, experiment, run)
+    hints.show(experiment, view)
+    toolbar.show(engine(), experiment, view, run)
+    panels.show(rows, experiment, run, view, pinned)
     if run is not None and run.state == "finished":
         table.show(run.result())
+    if pinned:
+        pins.table(pinned)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-st.set_page_config(page_title="steinglm", page_icon=":material/lan:", layout="wide")
+st.set_page_config(page_title="steinglm", page_icon="steinglm/dashboard/icon.svg", layout="wide")
 st.navigation(
     [
         st.Page("compare.py", title="Compare", icon=":material/stacked_line_chart:", default=True),

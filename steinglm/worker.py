@@ -80,8 +80,8 @@ class Control:
 
     def flush(self) -> None:
         """Send the epochs that wait."""
-        self._due = time.monotonic() + SEND_EVERY
         if self._pending:
+            self._due = time.monotonic() + SEND_EVERY
             self._send(self._pending)
             self._pending = []
 
@@ -140,6 +140,7 @@ def run(name: str, experiment: dict[str, Any], trainer: str, topic: str, orders:
     except _Stopped:
         return None
     finally:
+        control.flush()
         del _controls[name]
 
 
@@ -160,7 +161,6 @@ def _train(experiment: dict[str, Any], trainer: str, control: Control) -> Any:
                 control.checkpoint()
             else:
                 result = item
-    control.flush()
     return result
 
 

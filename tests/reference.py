@@ -74,13 +74,14 @@ def cross_moment(h: Array, y: Array, score: str) -> Array:
 
 
 def directions(moment: Array, k: int) -> tuple[Array, Array]:
-    """The top k eigenvectors by |eigenvalue| and all eigenvalues; the largest entry of each vector is positive."""
-    pairs = []
-    values, vectors = np.linalg.eig(moment)  # the general solver, not the symmetric one
-    for j in np.argsort(-np.abs(values.real)):
-        v = vectors[:, j].real / np.linalg.norm(vectors[:, j].real)
-        pairs.append((values[j].real, v if v[np.argmax(np.abs(v))] > 0 else -v))
-    return np.column_stack([v for _, v in pairs[:k]]), np.array([value for value, _ in pairs])
+    """The top k eigenvectors and all eigenvalues; the largest entry of each vector is positive.
+
+    By the singular value decomposition, which orders by |eigenvalue|; u and v differ by the eigenvalue's sign.
+    """
+    U, s, Vt = np.linalg.svd(moment)
+    eigenvalues = [size if u @ v > 0 else -size for size, u, v in zip(s, U.T, Vt, strict=True)]
+    vectors = [u if u[np.argmax(np.abs(u))] > 0 else -u for u in U.T[:k]]
+    return np.column_stack(vectors), np.array(eigenvalues)
 
 
 @dataclass
@@ -189,8 +190,11 @@ def normal_design(d: int) -> Array:
 
 
 def hessians(g: Callable[[Tensor], Tensor], points: Array) -> Array:
-    """The Hessians (m, d, d) of g at points (m, d), by automatic differentiation."""
-    return torch.func.vmap(torch.func.hessian(g))(torch.as_tensor(points)).numpy()
+    """The Hessians (m, d, d) of g, a function of rows (m, d), by automatic differentiation."""
+    x = torch.tensor(points, requires_grad=True)
+    (gradient,) = torch.autograd.grad(g(x).sum(), x, create_graph=True)
+    rows = [torch.autograd.grad(column.sum(), x, retain_graph=True)[0] for column in gradient.T]
+    return torch.stack(rows, dim=1).numpy()
 
 
 def subspace_error(A: Array, B: Array) -> float:

@@ -1,46 +1,28 @@
 """Tidy rows in, Plotly figures out: the three charts of the comparison, in one hand.
 
 Every function is pure and knows nothing of Streamlit. A method has one colour, dash and marker in all charts
-(`METHODS`), and shares one `legendgroup`, so that a page can hide it everywhere at once. Both templates have a
-transparent background: they sit on the theme of the page. Figures never use Plotly's default template, which
-`import streamlit` replaces with placeholder colours.
+(`METHODS`) and one `legendgroup`, so that a page can hide it everywhere at once. What a trace is stands in its
+`meta` (method, quantity, role), by which the browser lets a curve grow.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-import plotly.io as pio
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from steinglm.dashboard.look import DARK, GREY, LIGHT, METHODS, Style, style
 
 __all__ = [
-    "DARK", "FLOOR", "LIGHT", "METHODS", "POINTS", "Style", "curves", "learning", "spectrum", "style", "thin", "variance",
+    "DARK", "FLOOR", "LIGHT", "METHODS", "POINTS", "Style", "curves", "learning", "spectrum", "style", "thin",
+    "variance",
 ]  # fmt: skip
 
-LIGHT, DARK = "steinglm_light", "steinglm_dark"  # names in plotly.io.templates
 FLOOR = 1e-30  # the smallest value that a log axis shows; float32 holds it
 POINTS = 1000  # the most points of one curve
-
-
-@dataclass(frozen=True)
-class Style:
-    """How one method looks in every chart."""
-
-    title: str
-    color: str
-    dash: str
-    symbol: str
-
-
-METHODS: dict[str, Style] = {
-    "steinglm": Style("SteinGLM", "#0072B2", "solid", "circle"),
-    "glorot_normal": Style("Glorot normal", "#D55E00", "dash", "square"),
-    "he_normal": Style("He normal", "#009E73", "dot", "diamond"),
-    "orthogonal": Style("Orthogonal", "#CC79A7", "dashdot", "triangle-up"),
-}
+Behind = Mapping[str, pd.DataFrame] | None
 
 _QUANTITIES = {
     "preactivation_variance": ("Signal through the layers", "variance of the pre-activations"),
@@ -48,37 +30,7 @@ _QUANTITIES = {
     "moment_eigenvalue": ("Eigenvalue spectrum", "eigenvalue of the cross-moment"),
     "weight_singular_value": ("Singular values", "singular value of the weights"),
 }
-_LOSSES = {"training_loss": ("training", 2.4), "validation_loss": ("validation", 1.1)}
-
-
-def style(method: str) -> Style:
-    """Return the style of a method; one that is not in `METHODS` is neutral grey."""
-    return METHODS.get(method, Style(method.replace("_", " "), "#7C828A", "longdash", "x"))
-
-
-def _template(text: str, muted: str, grid: str, surface: str) -> go.layout.Template:
-    axis = {
-        "gridcolor": grid, "gridwidth": 1, "zeroline": False, "linecolor": muted, "linewidth": 1, "ticks": "outside",
-        "ticklen": 4, "tickcolor": muted, "tickfont": {"color": muted}, "automargin": True, "zerolinecolor": muted,
-        "title": {"font": {"color": muted, "size": 13}, "standoff": 8},
-    }  # fmt: skip
-    return go.layout.Template(
-        layout={
-            "font": {"family": "Source Sans, Source Sans 3, Helvetica, Arial, sans-serif", "size": 13, "color": text},
-            "title": {"x": 0, "xref": "paper", "font": {"size": 17}, "subtitle": {"font": {"size": 13, "color": muted}}},
-            "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
-            "colorway": [each.color for each in METHODS.values()],
-            "xaxis": axis | {"showgrid": False, "showline": True}, "yaxis": axis | {"showline": False, "ticks": "", "tickformat": "~g"},
-            "hovermode": "x unified", "hoverdistance": 40,
-            "hoverlabel": {"bgcolor": surface, "bordercolor": grid, "font": {"color": text, "size": 13}},
-            "legend": {"orientation": "h", "y": -0.2, "yanchor": "top", "x": 0, "itemsizing": "trace"},
-            "margin": {"l": 8, "r": 8, "t": 64, "b": 8},
-        }
-    )  # fmt: skip
-
-
-pio.templates[LIGHT] = _template("#1F2328", "#59636E", "#E6E9ED", "#FFFFFF")
-pio.templates[DARK] = _template("#E6EAF0", "#9AA4B2", "#262C36", "#171B22")
+_LOSSES = {"training_loss": 2.4, "validation_loss": 1.1}  # the width of the line
 
 
 def thin(values: NDArray[np.floating[Any]], points: int = POINTS) -> NDArray[np.intp]:
@@ -91,15 +43,13 @@ def thin(values: NDArray[np.floating[Any]], points: int = POINTS) -> NDArray[np.
 
     Returns
     -------
-    array (min(n, points),) of increasing positions
+    array (min(n, points),) of increasing positions, or one fewer where the minimum is among the others
     """
     n = len(values)
     if n <= points:
         return np.arange(n)
     even = np.linspace(0, n - 1, points - 1).round().astype(np.intp)
-    if np.isnan(values).all():
-        return even
-    return np.union1d(even, [np.nanargmin(values)]).astype(np.intp)
+    return even if np.isnan(values).all() else np.union1d(even, np.nanargmin(values))
 
 
 def curves(rows: pd.DataFrame) -> pd.DataFrame:
@@ -113,21 +63,17 @@ def curves(rows: pd.DataFrame) -> pd.DataFrame:
     -------
     columns method, quantity, epoch, mean, low, high; low and high are the extremes over the repeats
     """
-    grouped = rows.astype({"value": float}).groupby(["method", "quantity", "epoch"], sort=False)["value"]
-    return grouped.agg(mean="mean", low="min", high="max").reset_index()
+    grouped = rows.astype({"value": float}).groupby(["method", "quantity", "epoch"])["value"]
+    return grouped.agg(mean="mean", low="min", high="max").reset_index()  # sorted by the three
 
 
 def variance(
-    rows: pd.DataFrame,
-    *,
-    quantity: str = "preactivation_variance",
-    log: bool = True,
-    behind: Mapping[str, pd.DataFrame] | None = None,
+    rows: pd.DataFrame, *, quantity: str = "preactivation_variance", log: bool = True, behind: Behind = None
 ) -> go.Figure:
     """Draw a quantity by hidden layer: the mean over units, and a band of their 10 to 90 percent quantiles.
 
-    Repeats are shown by their median, which a log axis leaves in place. On a log axis a zero is drawn one decade
-    below the smallest positive value, never below `FLOOR`, and the chart says so.
+    Repeats are shown by their median, which is the same on a linear and on a log axis. On a log axis a zero is
+    drawn one decade below the smallest positive value, never below `FLOOR`, and the chart says so.
 
     Parameters
     ----------
@@ -137,31 +83,24 @@ def variance(
     behind : label -> rows drawn thin: theory, or a pinned run
     """
     hidden = rows[(rows["layer"] >= 1) & (rows["layer"] < rows["layer"].max())]
-    floor = _floor(hidden.loc[hidden["quantity"].str.startswith(quantity), "value"]) if log else -np.inf
-    depth = int(hidden["layer"].max()) if len(hidden) else 0
-    figure = _figure(
-        *_QUANTITIES.get(quantity, ("Signal through the layers", quantity.replace("_", " "))), log
-    )
+    hidden = hidden[hidden["quantity"].isin([quantity, f"{quantity}_q10", f"{quantity}_q90"])]
+    depth, floor = hidden["layer"].max() if len(hidden) else 0, _floor(hidden["value"]) if log else -np.inf
+    unknown = "Signal through the layers", quantity.replace("_", " ")
+    figure = _figure(*_QUANTITIES.get(quantity, unknown), log)
     for label, others in (behind or {}).items():
-        for method, line in _median(others[others["quantity"] == quantity], "layer"):
-            figure.add_trace(_behind(method, label, line.index, np.maximum(line, floor)))
-    for method in _methods(hidden):
-        own = hidden[hidden["method"] == method]
-        parts = [
-            dict(_median(own[own["quantity"] == quantity + end], "layer")) for end in ("", "_q10", "_q90")
-        ]
-        mean, low, high = (np.maximum(part.get(method, pd.Series(dtype=float)), floor) for part in parts)
-        if len(low) == len(high) == len(mean):
-            figure.add_trace(_band(method, mean.index, low, high))
-        figure.add_trace(_line(method, mean.index, mean, markers=depth <= 20))
-    repeats = hidden["repeat"].nunique() if len(hidden) else 1
-    note = "mean and 10–90 % of units" + (f", median of {repeats} repeats" if repeats > 1 else "")
-    figure.update_layout(title={"subtitle": {"text": note}})
-    figure.update_xaxes(
-        title_text="hidden layer", unifiedhovertitle_text="hidden layer %{x}", dtick=_step(depth)
-    )
-    if log and (hidden.loc[hidden["quantity"] == quantity, "value"] < floor).any():
-        figure.add_annotation(_remark(f"values below {floor:.0e} are drawn there"))
+        for method, line in _median(others, quantity, "layer"):
+            _add_behind(figure, method, label, line, floor)
+    low, high = (dict(_median(hidden, quantity + end, "layer")) for end in ("_q10", "_q90"))
+    for method, line in _median(hidden, quantity, "layer"):
+        if method in low and method in high:
+            figure.add_trace(_band(method, line.index, low[method].clip(floor), high[method].clip(floor)))
+        figure.add_trace(_line(method, line.index, line.clip(floor), markers=depth <= 20))
+    figure.update_layout(title_subtitle_text="mean and 10 to 90 % of units" + _over(hidden, ", median of"))
+    title = "hidden layer"
+    figure.update_xaxes(title_text=title, unifiedhovertitle_text=title + " %{x}", dtick=_step(depth))
+    if (hidden["value"] < floor).any():
+        corner = {"xref": "paper", "yref": "paper", "x": 0.01, "y": 0.01, "showarrow": False, "font_size": 12}
+        figure.add_annotation(text=f"smaller values are drawn at {floor:.0e}", **corner)
     return figure
 
 
@@ -171,39 +110,33 @@ def spectrum(
     layer: int,
     quantity: str = "moment_eigenvalue",
     log: bool = False,
-    behind: Mapping[str, pd.DataFrame] | None = None,
+    behind: Behind = None,
 ) -> go.Figure:
-    """Draw the signed spectrum of one layer by rank, the median over repeats.
+    """Draw the spectrum of one layer by rank, eigenvalues with their sign; repeats are shown by their median.
 
     Parameters
     ----------
     rows : the rows of `experiment.initialize`
     layer : 1.. , the last one is the output layer
     quantity : "moment_eigenvalue" or "weight_singular_value"
-    log : a log axis; for singular values only, since eigenvalues may be negative
+    log : a log axis, for singular values only: an eigenvalue may be negative
     behind : label -> rows drawn thin
     """
     own = rows[(rows["layer"] == layer) & (rows["quantity"] == quantity)]
+    signed, floor = quantity == "moment_eigenvalue", FLOOR if log else -np.inf
     figure = _figure(*_QUANTITIES[quantity], log)
     for label, others in (behind or {}).items():
-        for method, line in _median(
-            others[(others["layer"] == layer) & (others["quantity"] == quantity)], "rank"
-        ):
-            figure.add_trace(_behind(method, label, line.index, np.maximum(line, FLOOR) if log else line))
-    ranks = int(own["rank"].max()) if len(own) else 0
-    for method, line in _median(own, "rank"):
-        figure.add_trace(
-            _line(method, line.index, np.maximum(line, FLOOR) if log else line, markers=ranks <= 40)
-        )
-    signed = quantity == "moment_eigenvalue"
+        for method, line in _median(others[others["layer"] == layer], quantity, "rank"):
+            _add_behind(figure, method, label, line, floor)
+    ranks = own["rank"].max() if len(own) else 0
+    for method, line in _median(own, quantity, "rank"):
+        figure.add_trace(_line(method, line.index, line.clip(floor), markers=ranks <= 40))
     if signed and ranks <= 24:
         _stems(figure)
-    figure.update_layout(
-        title={"subtitle": {"text": f"layer {layer}" + ("; signed, ordered by magnitude" if signed else "")}},
-        meta={"positive": not signed},
-    )
+    note = f"layer {layer}" + (", signed, by magnitude" if signed else "") + _over(own, ", median of")
+    figure.update_layout(title_subtitle_text=note, meta={"positive": not signed})
     figure.update_xaxes(title_text="rank", unifiedhovertitle_text="rank %{x}", dtick=_step(ranks))
-    figure.update_yaxes(zeroline=signed, zerolinewidth=1)
+    figure.update_yaxes(zeroline=signed)
     return figure
 
 
@@ -213,95 +146,91 @@ def learning(
     log: bool = True,
     methods: Sequence[str] = (),
     epochs: int | None = None,
-    behind: Mapping[str, pd.DataFrame] | None = None,
+    behind: Behind = None,
 ) -> go.Figure:
-    """Draw the losses by epoch: training thick, validation thin, the mean over repeats with a band of their extremes.
+    """Draw the losses by epoch, training thick and validation thin: the mean over repeats, a band of their range.
 
     Parameters
     ----------
     rows : a history: columns method, repeat, epoch, quantity, value; may be empty
     log : a log axis
-    methods : methods that get their curves although they have no rows yet, for a run that grows in the browser
+    methods : they get their curves although they have no rows yet: for a run that grows in the browser
     epochs : the length of the epoch axis; by default as long as the rows are
-    behind : label -> history drawn thin, validation loss only
+    behind : label -> history, of which the validation loss is drawn thin
     """
-    averaged, repeats = curves(rows.assign(value=rows["value"].clip(lower=FLOOR))), rows["repeat"].nunique()
     figure = _figure("Learning", "loss", log)
     for label, others in (behind or {}).items():
-        past = curves(others[others["quantity"] == "validation_loss"])
-        for method, part in past.groupby("method", sort=False):
-            keep = part.iloc[thin(part["mean"].to_numpy())]
-            figure.add_trace(_behind(str(method), label, keep["epoch"], keep["mean"]))
+        for method, part in _curves(others, "validation_loss"):
+            _add_behind(figure, method, label, part["mean"].iloc[thin(part["mean"].to_numpy())], FLOOR)
+    parts = {quantity: dict(_curves(rows, quantity)) for quantity in _LOSSES}
+    empty = pd.DataFrame({"mean": [], "low": [], "high": []}, dtype=float)
     for method in dict.fromkeys([*methods, *_methods(rows)]):
-        for quantity, (word, width) in _LOSSES.items():
-            part = averaged[(averaged["method"] == method) & (averaged["quantity"] == quantity)].sort_values(
-                "epoch"
-            )
+        training, validation = (parts[quantity].get(method, empty) for quantity in _LOSSES)
+        for (quantity, width), part in zip(_LOSSES.items(), (training, validation), strict=True):
             part = part.iloc[thin(part["mean"].to_numpy())]
-            if repeats > 1 or method in methods:
-                shown = part if repeats > 1 else part[:0]
-                figure.add_trace(_band(method, shown["epoch"], shown["low"], shown["high"], quantity))
-            figure.add_trace(_line(method, part["epoch"], part["mean"], quantity, word, width))
-    note = "thick: training; thin: validation" + (f"; range of {repeats} repeats" if repeats > 1 else "")
-    figure.update_layout(title={"subtitle": {"text": note}})
-    figure.update_xaxes(
-        title_text="epoch", unifiedhovertitle_text="epoch %{x}", range=None if epochs is None else [0, epochs]
-    )
+            repeated = part if rows["repeat"].nunique() > 1 else part[:0]
+            figure.add_trace(_band(method, repeated.index, repeated["low"], repeated["high"], quantity))
+            figure.add_trace(_line(method, part.index, part["mean"], quantity, width))
+        # The label of the training loss tells the validation loss too: one row a method, not two.
+        *_, thick, _, fine = figure.data
+        beside = validation["mean"].reindex(thick.x).to_numpy(np.float32)
+        thick.update(customdata=beside, hovertemplate="%{y:.3~g} · %{customdata:.3~g}")
+        fine.update(name=f"{fine.name}, validation", hoverinfo="skip", hovertemplate=None, showlegend=False)
+    figure.update_layout(title_subtitle_text="thick: training, thin: validation" + _over(rows, ", range of"))
+    figure.update_xaxes(title_text="epoch", unifiedhovertitle_text="epoch %{x}: training · validation")
+    if epochs is not None:
+        figure.update_xaxes(range=[0, epochs])
     return figure
 
 
 def _figure(title: str, unit: str, log: bool) -> go.Figure:
     """An empty chart that says what is to be seen and in what unit."""
     figure = go.Figure(layout={"template": LIGHT, "title": {"text": title}, "meta": {"positive": True}})
-    # With three ticks Plotly labels 1, 2, 5 or the powers of ten of a log axis, never all digits on top of each other.
+    # With three ticks Plotly labels 1, 2, 5 or the powers of ten of a log axis, never all digits in a heap.
     figure.update_yaxes(title_text=unit, type="log" if log else "linear", nticks=3 if log else 6)
     return figure
 
 
 def _line(
-    method: str,
-    x: Iterable[float],
-    y: Iterable[float],
-    quantity: str = "",
-    word: str = "",
-    width: float = 2.4,
-    markers: bool = False,
+    method: str, x: ArrayLike, y: ArrayLike, quantity: str = "", width: float = 2.4, markers: bool = False
 ) -> go.Scatter:
-    """The curve of one method; its first quantity is the one that stands in the legend."""
+    """The curve of one method."""
     look = style(method)
     return go.Scatter(
-        x=np.asarray(x, np.int32), y=np.asarray(y, np.float32), name=f"{look.title}, {word}" if word else look.title,
-        mode="lines+markers" if markers else "lines", line={"color": look.color, "dash": look.dash, "width": width},
-        marker={"symbol": look.symbol, "size": 6}, legendgroup=method, showlegend=word != "validation",
-        hovertemplate="%{y:.3~g}", meta={"method": method, "title": look.title, "quantity": quantity, "role": "line"},
+        x=np.asarray(x, np.int32), y=np.asarray(y, np.float32), mode="lines+markers" if markers else "lines",
+        line={"color": look.color, "dash": look.dash, "width": width}, marker={"symbol": look.symbol, "size": 6},
+        name=look.title, legendgroup=method, showlegend=True, hovertemplate="%{y:.3~g}",
+        meta={"method": method, "title": look.title, "quantity": quantity, "role": "line"},
     )  # fmt: skip
 
 
-def _band(
-    method: str, x: Iterable[float], low: Iterable[float], high: Iterable[float], quantity: str = ""
-) -> go.Scatter:
+def _band(method: str, x: ArrayLike, low: ArrayLike, high: ArrayLike, quantity: str = "") -> go.Scatter:
     """A closed band between two curves: one trace, so that it hides with its method."""
     forth, below, above = np.asarray(x, np.int32), np.asarray(low, np.float32), np.asarray(high, np.float32)
-    red, green, blue = (int(style(method).color[i : i + 2], 16) for i in (1, 3, 5))
+    red, green, blue = bytes.fromhex(style(method).color[1:])
     return go.Scatter(
-        x=np.concatenate([forth, forth[::-1]]), y=np.concatenate([below, above[::-1]]), mode="lines", line={"width": 0},
-        fill="toself", fillcolor=f"rgba({red},{green},{blue},0.13)", hoverinfo="skip", legendgroup=method, showlegend=False,
-        meta={"method": method, "quantity": quantity, "role": "band"},
+        x=np.concatenate([forth, forth[::-1]]), y=np.concatenate([below, above[::-1]]), mode="lines",
+        line={"width": 0}, fill="toself", fillcolor=f"rgba({red},{green},{blue},0.13)", hoverinfo="skip",
+        legendgroup=method, showlegend=False, meta={"method": method, "quantity": quantity, "role": "band"},
     )  # fmt: skip
 
 
-def _behind(method: str, label: str, x: Iterable[float], y: Iterable[float]) -> go.Scatter:
-    """A thin curve for comparison: its method's colour and dash, its label in grey."""
-    look = style(method)
-    return go.Scatter(
-        x=np.asarray(x, np.int32), y=np.asarray(y, np.float32), mode="lines", legendgroup=method, showlegend=False,
-        name=f'<span style="color:#7C828A">{look.title}, {label}</span>', hovertemplate="%{y:.3~g}",
-        line={"color": look.color, "dash": look.dash, "width": 1}, meta={"method": method, "role": "behind"},
-    )  # fmt: skip
+def _add_behind(figure: go.Figure, method: str, label: str, line: pd.Series, floor: float) -> None:
+    """Add a thin curve in its method's colour and dash; the first curve of a label carries it in grey."""
+    look, x, y = style(method), line.index.to_numpy(np.int32), line.clip(floor).to_numpy(np.float32)
+    first = not any((trace.meta or {}).get("label") == label for trace in figure.data)
+    shared = {
+        "name": f"{look.title}, {label}", "legendgroup": method, "showlegend": False, "hoverinfo": "skip",
+        "meta": {"method": method, "role": "behind", "label": label},
+    }  # fmt: skip
+    figure.add_scatter(x=x, y=y, mode="lines", line={"color": look.color, "dash": look.dash, "width": 1}, **shared)
+    if first:
+        word = {"mode": "text", "text": [label], "textposition": "top left", "textfont": {"color": GREY, "size": 12}}
+        figure.add_scatter(x=x[-1:], y=y[-1:], **word, **shared)
 
 
 def _stems(figure: go.Figure) -> None:
-    """Turn curves into stems from zero, side by side: a line between values of opposite sign would mean nothing."""
+    """Turn curves into stems from zero, side by side: a line from one sign to the other would mean nothing."""
     for trace in figure.select_traces({"mode": "lines+markers"}):
         above, below = np.maximum(trace.y, 0), np.maximum(-trace.y, 0)
         stem = {"array": below, "arrayminus": above, "color": trace.line.color, "thickness": 1.6, "width": 0}
@@ -309,16 +238,30 @@ def _stems(figure: go.Figure) -> None:
     figure.update_layout(scattermode="group", scattergap=0.25)
 
 
-def _median(rows: pd.DataFrame, along: str) -> list[tuple[str, pd.Series]]:
-    """The median over repeats, one series by `along` for each method, in the order of the rows."""
-    table = rows.groupby(["method", along], sort=False)["value"].median()
-    return [(method, table[method].sort_index()) for method in _methods(rows)]
+def _median(rows: pd.DataFrame, quantity: str, along: str) -> list[tuple[str, pd.Series]]:
+    """The median over repeats, a series by `along` for each method."""
+    own = rows[rows["quantity"] == quantity]
+    table = own.groupby(["method", along])["value"].median()
+    return [(method, table[method]) for method in _methods(own)]
+
+
+def _curves(rows: pd.DataFrame, quantity: str) -> list[tuple[str, pd.DataFrame]]:
+    """Mean, low and high by epoch for each method, floored for a log axis."""
+    own = rows[rows["quantity"] == quantity]
+    table = curves(own).set_index(["method", "epoch"])[["mean", "low", "high"]].clip(lower=FLOOR)
+    return [(method, table.xs(method)) for method in _methods(own)]
 
 
 def _methods(rows: pd.DataFrame) -> list[str]:
     """Known methods in their fixed order, then others as they come."""
     present = rows["method"].unique().tolist()
     return [m for m in METHODS if m in present] + [m for m in present if m not in METHODS]
+
+
+def _over(rows: pd.DataFrame, words: str) -> str:
+    """Say what stands for several repeats."""
+    repeats = rows["repeat"].nunique()
+    return f"{words} {repeats} repeats" if repeats > 1 else ""
 
 
 def _floor(values: pd.Series) -> float:
@@ -330,10 +273,3 @@ def _floor(values: pd.Series) -> float:
 def _step(count: int) -> int:
     """A round distance between at most eight integer ticks."""
     return next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, count) if count <= 8 * step)
-
-
-def _remark(text: str) -> dict[str, Any]:
-    """A small remark in the lower left corner."""
-    return {
-        "text": text, "showarrow": False, "xref": "paper", "yref": "paper", "x": 0.01, "y": 0.01, "font": {"size": 11},
-    }  # fmt: skip

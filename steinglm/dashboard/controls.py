@@ -5,7 +5,7 @@ button) is decoded into them before they are drawn; after that the link follows 
 everything again when it makes the `Experiment`: a widget's limits are only the browser's.
 """
 
-from dataclasses import asdict
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import streamlit as st
@@ -13,6 +13,7 @@ import streamlit as st
 from steinglm import datasets
 from steinglm.dashboard import link
 from steinglm.dashboard.explain import TOPICS
+from steinglm.dashboard.link import View
 from steinglm.dashboard.measure import facts, title
 from steinglm.experiment import TITLES, Experiment
 from steinglm.init import INITIALIZERS
@@ -20,48 +21,83 @@ from steinglm.mlp import ACTIVATIONS
 from steinglm.settings import MAX_SEED, OUTPUTS
 from steinglm.stein import SCORES
 
-__all__ = ["experiment", "next_seed"]
+__all__ = ["apply", "choices", "next_seed"]
 
 OUTPUT_TITLES = {"paper": "for SteinGLM", "glm": "for all", "own": "for none"}
 ALPHA_TITLES = {"default": "1/f′(0)", "auto": "auto", "number": "number"}
 
 
-def experiment() -> Experiment:
-    """Draw the side bar and return what it says; raises InvalidInputError for a forged value."""
+def choices() -> tuple[Experiment, View]:
+    """Draw the side bar and return what it and the page's own controls say.
+
+    In a presentation there is no side bar, and the link alone says it. Raises InvalidInputError for a forged value.
+    """
     _follow_link()
-    with st.sidebar:
-        _main_settings()
-        with st.expander("More"):
-            _more_settings()
-        with st.expander("Training"):
-            _training_settings()
-    chosen = Experiment(**_settings())
-    query = link.encode(chosen)
+    if st.session_state["presentation"]:
+        chosen, _, _ = link.decode(st.session_state["link"])
+    else:
+        with st.sidebar:
+            _main_settings()
+            with st.expander("More"):
+                _more_settings()
+            with st.expander("Training"):
+                _training_settings()
+        chosen = Experiment(**_settings())
+    view = View(**{field.name: st.session_state[field.name] for field in fields(View)})
+    view = replace(view, layer=min(view.layer, chosen.depth + 1))
+    _keep(view)
+    query = link.encode(chosen, view)
     if st.query_params.to_dict() != query:
         st.query_params.from_dict(query)
     st.session_state["link"] = query
-    return chosen
+    return chosen, view
+
+
+def apply(**settings: Any) -> None:
+    """Set controls from elsewhere on the page; a callback, so that the widgets follow."""
+    for name, value in settings.items():
+        st.session_state[name] = value
 
 
 def next_seed() -> None:
-    """Take another seed; a callback, so that the widgets follow."""
-    st.session_state["seed"] = (int(st.session_state.get("seed") or 0) + 1) % (MAX_SEED + 1)
+    """Take another seed; a callback like `apply`."""
+    chosen, _, _ = link.decode(st.session_state["link"])
+    seed = (chosen.seed + 1) % (MAX_SEED + 1)
+    apply(seed=seed)
+    st.query_params["seed"] = str(seed)
+    st.session_state["link"] = st.query_params.to_dict()
+
+
+def _keep(view: View) -> None:
+    """Write the view back, so that widgets which are drawn later in the script find it."""
+    for field in fields(view):
+        st.session_state[field.name] = getattr(view, field.name)
 
 
 def _follow_link() -> None:
-    """Put a link's settings into the widgets when the page opens, and whenever the browser changes the link."""
-    query = st.query_params.to_dict()
-    if st.session_state.get("link") == query and "dataset" in st.session_state:
-        return
-    settings, messages = link.decode(query)
-    values = asdict(settings)
-    alpha = values.pop("alpha")
-    st.session_state["alpha_kind"] = "number" if isinstance(alpha, float) else alpha or "default"
-    st.session_state["alpha"] = alpha if isinstance(alpha, float) else 1.0
-    for name, value in values.items():
-        st.session_state[name] = list(value) if name == "methods" else value
-    for message in messages:
-        st.toast(message, icon=":material/link_off:")
+    """Put a link's settings into the widgets: when the page opens, or the browser moves to another link.
+
+    Streamlit forgets widgets that are not drawn, so they are filled again after another page or a presentation.
+    """
+    query, known = st.query_params.to_dict(), st.session_state.get("link")
+    if known is None or query not in ({}, known):
+        settings, view, messages = link.decode(query)
+        _fill(settings)
+        apply(link=query, **asdict(view))
+        for message in messages:
+            st.toast(message, icon=":material/link_off:")
+    elif "dataset" not in st.session_state:
+        settings, view, _ = link.decode(known)
+        _fill(settings)
+        apply(**{name: st.session_state.get(name, value) for name, value in asdict(view).items()})
+
+
+def _fill(settings: Experiment) -> None:
+    """Set the side bar's widgets."""
+    alpha = settings.alpha
+    kind = "number" if isinstance(alpha, float) else alpha or "default"
+    values = asdict(settings) | {"alpha_kind": kind, "alpha": alpha if isinstance(alpha, float) else 1.0}
+    apply(**values | {"methods": list(settings.methods)})
 
 
 def _main_settings() -> None:
@@ -125,8 +161,7 @@ def _training_settings() -> None:
 
 
 def _settings() -> dict[str, Any]:
-    names = list(link.DEFAULTS[link.VERSION])
-    settings = {name: st.session_state.get(name) for name in names}
+    settings = {field.name: st.session_state.get(field.name) for field in fields(Experiment)}
     kind = st.session_state.get("alpha_kind")
     settings["alpha"] = settings["alpha"] if kind == "number" else "auto" if kind == "auto" else None
     chosen = settings["methods"] or ()

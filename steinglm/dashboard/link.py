@@ -1,4 +1,4 @@
-"""The link: an experiment as the query of a URL, and back.
+"""The link: an experiment, and how it is looked at, as the query of a URL, and back.
 
 Only what differs from the defaults is written, beside a version `v` that names the defaults that were meant: a later
 version may change a default and an old link still means what it meant. Reading trusts nothing: what cannot be used
@@ -6,14 +6,17 @@ falls back to the default, and a message says so.
 """
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
+from urllib.parse import urlencode
 
 from steinglm.exceptions import InvalidInputError
 from steinglm.settings import Experiment
 
-__all__ = ["VERSION", "decode", "encode"]
+__all__ = ["SPECTRA", "VARIANCES", "VERSION", "View", "address", "decode", "encode"]
 
+VARIANCES = ("preactivation_variance", "activation_variance")
+SPECTRA = ("moment_eigenvalue", "weight_singular_value")
 VERSION = "1"
 # The defaults that a link of each version leaves out. Never edit an entry: add one with a new version.
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -34,46 +37,78 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "target_loss": None,
         "patience": None,
         "time_budget": None,
+        "variance": "preactivation_variance",
+        "spectrum": "moment_eigenvalue",
+        "layer": 2,
+        "presentation": False,
     }
 }
-WHOLE = {"depth", "width", "epochs", "batch_size", "repeats", "seed", "patience"}
+WHOLE = {"depth", "width", "epochs", "batch_size", "repeats", "seed", "patience", "layer"}
 REAL = {"learning_rate", "target_loss", "time_budget"}
 LONGEST = 200  # characters of a value that are worth reading
 
 
-def encode(experiment: Experiment) -> dict[str, str]:
-    """The query of an experiment's link.
+@dataclass(frozen=True)
+class View:
+    """How an experiment is looked at: the quantity of each chart, the layer of the spectrum, the presentation."""
 
-    >>> encode(Experiment(depth=40, alpha=1.6))
-    {'v': '1', 'depth': '40', 'alpha': '1.6'}
+    variance: str = "preactivation_variance"
+    spectrum: str = "moment_eigenvalue"
+    layer: int = 2
+    presentation: bool = False
+
+    def __post_init__(self) -> None:
+        if self.variance not in VARIANCES or self.spectrum not in SPECTRA:
+            raise InvalidInputError("view", f"of {VARIANCES} and {SPECTRA}", self, "choose one of these")
+        if not isinstance(self.layer, int) or not 1 <= self.layer <= 201:
+            raise InvalidInputError("layer", "1..201", self.layer, "the last one is the output layer")
+
+
+def encode(experiment: Experiment, view: View = View()) -> dict[str, str]:
+    """The query of a link.
+
+    >>> encode(Experiment(depth=40, alpha=1.6), View(layer=3))
+    {'v': '1', 'depth': '40', 'alpha': '1.6', 'layer': '3'}
     """
-    values = {name: getattr(experiment, name) for name in DEFAULTS[VERSION]}
+    values = {field.name: getattr(experiment, field.name) for field in fields(experiment)} | asdict(view)
     changed = {name: value for name, value in values.items() if value != DEFAULTS[VERSION][name]}
     return {"v": VERSION} | {name: _text(value) for name, value in changed.items()}
 
 
-def decode(query: Mapping[str, str]) -> tuple[Experiment, list[str]]:
-    """The experiment of a link's query, and a message for each part of it that could not be used.
+def address(page: str, experiment: Experiment, view: View = View()) -> str:
+    """The whole link, given the page's own address.
 
-    >>> experiment, messages = decode({"v": "1", "depth": "40", "seed": "<b>"})
+    >>> address("http://localhost:8501/?depth=3", Experiment(depth=40))
+    'http://localhost:8501/?v=1&depth=40'
+    """
+    return f"{page.split('?')[0]}?{urlencode(encode(experiment, view))}"
+
+
+def decode(query: Mapping[str, str]) -> tuple[Experiment, View, list[str]]:
+    """What a link's query says, and a message for each part of it that could not be used.
+
+    >>> experiment, view, messages = decode({"v": "1", "depth": "40", "seed": "<b>"})
     >>> experiment.depth, experiment.seed, messages
     (40, 0, ["The link's seed could not be used and is left at its default."])
     """
     version = query.get("v", VERSION)
-    messages = (
-        [] if version in DEFAULTS else ["The link is of an unknown version and may mean something else."]
-    )
+    messages = [] if version in DEFAULTS else ["The link is of an unknown version and may mean something else."]
     settings = dict(DEFAULTS.get(version, DEFAULTS[VERSION]))
-    for field in fields(Experiment):
-        if field.name in query:
+    for name in settings:
+        if name in query:
             try:
-                value = _value(field.name, query[field.name])
-                Experiment(**(settings | {field.name: value}))
-                settings[field.name] = value
+                changed = settings | {name: _value(name, query[name])}
+                _made(changed)
+                settings = changed
             except (InvalidInputError, ValueError):
-                name = field.name.replace("_", " ")
-                messages.append(f"The link's {name} could not be used and is left at its default.")
-    return Experiment(**settings), messages
+                messages.append(f"The link's {name.replace('_', ' ')} could not be used and is left at its default.")
+    return *_made(settings), messages
+
+
+def _made(settings: Mapping[str, Any]) -> tuple[Experiment, View]:
+    view = {field.name for field in fields(View)}
+    own = {name: value for name, value in settings.items() if name not in view}
+    return Experiment(**own), View(**{name: settings[name] for name in view})
 
 
 def _text(value: object) -> str:
@@ -87,6 +122,8 @@ def _value(name: str, text: str) -> Any:
         raise ValueError(name)
     if name == "methods":
         return tuple(text.split(","))
+    if name == "presentation":
+        return bool(("False", "True").index(text))
     if text == "default":
         return None
     if name in WHOLE:

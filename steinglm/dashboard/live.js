@@ -115,7 +115,10 @@ class Feed {
     const own = this.series[`${method} ${quantity}`];
     if (!own || (role === "band" && !own.low)) return { x: [], y: [] };
     const kept = [...this.positions(own.mean)], x = kept.map(i => this.epochs[i]);
-    if (role === "line") return { x, y: kept.map(i => own.mean[i]) };
+    if (role === "line") {
+      const beside = quantity === "training_loss" ? this.series[`${method} validation_loss`] : null;
+      return { x, y: kept.map(i => own.mean[i]), ...beside && { customdata: kept.map(i => beside.mean[i]) } };
+    }
     const low = kept.map(i => own.low[i]), high = kept.map(i => own.high[i]);
     return { x: [...x, ...x.toReversed()], y: [...low, ...high.reverse()] };
   }
@@ -205,14 +208,16 @@ class Chart {
   layout() {
     // Plotly writes zooms into the layout that it is given: give it a copy.
     const { theme, scale, template } = this.view, { title, meta, ...own } = structuredClone(this.figure.layout);
-    const font = size => Math.round(size * scale.letters);
+    const font = size => Math.round(size * scale.letters), showticklabels = !this.bare;
+    const axis = part => ({ ...part, showticklabels, title: { ...part.title, font: { size: font(13) } } });
     return {
       uirevision: "kept", ...own, template, autosize: true, showlegend: false,
       dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
       font: { ...template.layout.font, family: theme.font, size: font(13) },
       hoverlabel: { ...template.layout.hoverlabel, font: { ...template.layout.hoverlabel.font, size: font(13) } },
       margin: { l: 8, r: 10, t: 6, b: 8 },
-      yaxis: { ...own.yaxis, type: this.logarithmic ? "log" : "linear", nticks: this.logarithmic ? 3 : 6 },
+      xaxis: axis(own.xaxis),
+      yaxis: { ...axis(own.yaxis), type: this.logarithmic ? "log" : "linear", nticks: this.logarithmic ? 3 : 6 },
     };
   }
 
@@ -221,7 +226,8 @@ class Chart {
     this.describe();
     const traces = this.traces();
     this.placeholder.textContent = this.panel.placeholder;
-    this.placeholder.hidden = !this.panel.placeholder || traces.some(trace => (trace.x?.length ?? 0) > 0 || trace.x?.bdata);
+    this.bare = !traces.some(trace => trace.x?.length || trace.x?.bdata);
+    this.placeholder.hidden = !this.panel.placeholder || !this.bare;
     page.Plotly.react(this.plot, traces, this.layout(), { displayModeBar: false, doubleClick: "reset", showTips: false });
   }
 

@@ -1,9 +1,9 @@
-"""Charts that update in place: a Streamlit component that keeps its Plotly elements, and the HTTP feed of a run.
+"""Charts that update in place: a Streamlit component that keeps its Plotly elements, and the feed of a run.
 
 `st.plotly_chart` builds a new element for every new figure; here the same element is kept and `Plotly.react`
-draws into it, so zoom, hidden methods and hover survive. A growing run does not pass through Streamlit at all: the
-browser asks `GET /runs/<key>/rows?since=<epoch>` for the epochs that it lacks. So nothing is sent twice, a reloaded
-page catches up by itself, and the script is not rerun for an update. `routes` gives the server all that this needs.
+draws into it, so zoom, hidden methods and hover survive. A growing run does not pass through Streamlit at all:
+the browser asks `GET /runs/<key>/rows?since=<epoch>` for the epochs that it lacks. So nothing is sent twice, a
+reloaded page catches up by itself, and no update reruns the script. `routes` gives the server what this needs.
 """
 
 import json
@@ -32,9 +32,9 @@ BYTES = 48_000  # the most that one answer of the feed may weigh
 Feed = Callable[[str, int], Mapping[str, Any] | None]
 
 _HERE = Path(str(files("steinglm.dashboard")))
-# The basic bundle of the same version: the whole one, which plotly ships, keeps a loaded browser busy for 3 s longer.
+# The basic bundle of plotly's own version: the whole one keeps a busy machine's browser 3 s longer before it draws.
 _PLOTLY = _HERE / "plotly-basic.min.js"
-# Streamlit sends this text again with every update, so it only fetches the real module, which the browser caches.
+# Streamlit sends this text with every update, so it only fetches the real module, which the browser keeps.
 _LOADER = """
 export default async component => {
   const { mount } = await import(new URL(component.data.assets.module, location.origin));
@@ -97,7 +97,7 @@ def live(panels: Sequence[Panel], *, key: str, legend: bool = True, presentation
 
 
 def feed_url(key: str, run: str = "") -> str:
-    """Return the URL of the rows of a run; another `run` (a counter, say) makes the browser ask again at once."""
+    """Return the URL of a run's rows; another `run` (a counter, say) makes the browser ask again at once."""
     return f"{_base()}/runs/{key}/rows" + (f"?run={run}" if run else "")
 
 
@@ -106,9 +106,9 @@ def routes(feed: Feed) -> list[BaseRoute]:
 
     Parameters
     ----------
-    feed : (key, since) -> None for an unknown run, else a mapping: run (an identity that changes when the run starts
-        anew), state ("running"; "queued" or "paused"; any other word is final), rows (mappings with method, repeat,
-        epoch, quantity, value, of epochs after `since`, the first epoch being 0), and if wanted sentence
+    feed : (key, since) -> None for an unknown run, else a mapping: run (an identity that changes when the run
+        starts anew), state ("running"; "queued" or "paused"; any other word is final), rows (mappings with method,
+        repeat, epoch, quantity, value, of epochs after `since`, the first epoch being 0), if wanted sentence
     """
 
     def rows(request: Request) -> Response:
@@ -132,20 +132,23 @@ def routes(feed: Feed) -> list[BaseRoute]:
 
 
 def page(answer: Mapping[str, Any], since: int) -> bytes:
-    """Encode the epochs after `since`, averaged over repeats, in at most `BYTES`; `more` says that some are left.
+    """Encode the epochs after `since`, averaged over repeats, in at most `BYTES`; `more` says if some are left.
 
-    Longer histories than a curve can show are thinned. Returns JSON: run, state, sentence, since, next (the last epoch
-    in it), more, epochs [n], and series "method quantity" -> mean [n], and low, high [n] where repeats differ.
+    A history longer than a curve can show is thinned. Returns JSON: run, state, sentence, since, next (the last
+    epoch in it), more, epochs [n], and series "method quantity" -> mean [n]; low, high [n] where repeats differ.
     """
     table = _by_epoch(answer["rows"], since)
     epochs = _thinned(table)
     total = len(epochs)
     while True:
         body = {
-            "run": str(answer["run"]), "state": str(answer["state"]), "sentence": str(answer.get("sentence", "")),
-            "since": since, "next": epochs[-1] if epochs else since, "more": len(epochs) < total,
-            "epochs": epochs, "series": _series(table, epochs),
-        }  # fmt: skip
+            **{name: str(answer.get(name, "")) for name in ("run", "state", "sentence")},
+            "since": since,
+            "next": epochs[-1] if epochs else since,
+            "more": len(epochs) < total,
+            "epochs": epochs,
+            "series": _series(table, epochs),
+        }
         encoded = json.dumps(body, separators=(",", ":"), allow_nan=False).encode()
         if len(encoded) <= BYTES or len(epochs) <= 1:
             return encoded
@@ -163,7 +166,7 @@ def _by_epoch(rows: Iterable[Mapping[str, Any]], since: int) -> dict[int, dict[s
 
 
 def _thinned(table: dict[int, dict[str, list[float]]]) -> list[int]:
-    """Epochs that suffice to draw the curves: a power of two apart, with the last and each curve's minimum."""
+    """Epochs that suffice to draw the curves: a power of two apart, the last one, and each curve's minimum."""
     epochs = list(table)
     if len(epochs) <= POINTS:
         return epochs
@@ -199,14 +202,11 @@ def _described(panel: Panel) -> dict[str, Any]:
     """A panel in plain values, without the template, which is sent once for all."""
     figure = _plain(panel.figure)
     figure["layout"].pop("template", None)
-    return {
-        "name": panel.name, "figure": figure, "alt": panel.alt, "sentence": panel.sentence, "feed": panel.feed,
-        "placeholder": panel.placeholder, "about": panel.about,
-    }  # fmt: skip
+    return {**vars(panel), "figure": figure}
 
 
 def _plain(part: Any) -> dict[str, Any]:
-    """The JSON form of a figure or template; arrays are base64 of their own type, so float32 is 5 bytes a value."""
+    """The JSON form of a figure or template; arrays are base64 of their own type: 5 bytes for a float32."""
     plain: dict[str, Any] = json.loads(json.dumps(part.to_plotly_json(), cls=PlotlyJSONEncoder))
     return plain
 

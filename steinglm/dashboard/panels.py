@@ -1,97 +1,79 @@
-"""The three charts of the comparison side by side: signal, spectrum, learning."""
+"""The three charts of the comparison side by side: signal, spectrum, learning; and the choices about them."""
+
+from collections.abc import Mapping
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from steinglm.dashboard import charts, words
 from steinglm.dashboard.explain import TOPICS
+from steinglm.dashboard.link import SPECTRA, VARIANCES, View
 from steinglm.dashboard.live import Panel, feed_url, live
 from steinglm.engine import Run
-from steinglm.experiment import Experiment
+from steinglm.experiment import Experiment, Result
 
-__all__ = ["show"]
+__all__ = ["figures", "show"]
 
-QUANTITIES = {
-    "preactivation_variance": "Pre-activations",
-    "activation_variance": "Activations",
-}
-SPECTRA = {"moment_eigenvalue": "Cross-moment", "weight_singular_value": "Weights"}
+VARIANCE_TITLES = {"preactivation_variance": "Pre-activations", "activation_variance": "Activations"}
+SPECTRUM_TITLES = {"moment_eigenvalue": "Cross-moment", "weight_singular_value": "Weights"}
+NO_HISTORY = pd.DataFrame(columns=["method", "repeat", "epoch", "quantity", "value"])
+Pinned = Mapping[str, tuple[pd.DataFrame, Result]]  # label -> initial rows and result
 
 
-def show(rows: pd.DataFrame, experiment: Experiment, run: Run | None) -> None:
+def show(rows: pd.DataFrame, experiment: Experiment, run: Run | None, view: View, pinned: Pinned) -> None:
     """Draw the charts and, below them, what to choose about them."""
-    slot = st.container()
+    learning = _learning(experiment, run, {label: result.history for label, (_, result) in pinned.items()})
+    events = live(
+        [*_layers(rows, view, {label: layers for label, (layers, _) in pinned.items()}), learning],
+        key="comparison",
+        presentation=view.presentation,
+    )
     with st.container(horizontal=True, gap="large", vertical_alignment="bottom"):
-        quantity = st.segmented_control(
-            "Variance of",
-            tuple(QUANTITIES),
-            format_func=QUANTITIES.get,
-            default="preactivation_variance",
-            required=True,
-        )
-        spectrum = st.segmented_control(
-            "Spectrum of", tuple(SPECTRA), format_func=SPECTRA.get, default="moment_eigenvalue", required=True
-        )
-        layer = st.slider("Layer of the spectrum", 1, experiment.depth + 1, 1, width=320)
-    with slot:
-        events = live(
-            [
-                _signal(rows, str(quantity)),
-                _spectrum(rows, layer, str(spectrum)),
-                _learning(experiment, run),
-            ],
-            key="comparison",
-        )
-    if events.about:
+        st.segmented_control("Variance of", VARIANCES, key="variance", format_func=VARIANCE_TITLES.get, required=True)
+        st.segmented_control("Spectrum of", SPECTRA, key="spectrum", format_func=SPECTRUM_TITLES.get, required=True)
+        st.slider("Layer of the spectrum", 1, experiment.depth + 1, key="layer", width=320)
+    if events.about in TOPICS:
         _explain(events.about)
     if events.state:
         st.rerun()
 
 
-def _signal(rows: pd.DataFrame, quantity: str) -> Panel:
-    sentence = words.signal(rows, quantity)
-    return Panel(
-        "signal",
-        charts.variance(rows, quantity=quantity),
-        f"Variance by layer. {sentence}",
-        sentence,
-        about=True,
-    )
+def figures(rows: pd.DataFrame, view: View, result: Result | None) -> list[tuple[go.Figure, str]]:
+    """The charts and the sentences below them, for a page outside the dashboard."""
+    panels = _layers(rows, view, {})
+    drawn = [(panel.figure, panel.sentence) for panel in panels]
+    if result is not None:
+        drawn.append((charts.learning(result.history), words.learning(result.history)))
+    return drawn
 
 
-def _spectrum(rows: pd.DataFrame, layer: int, quantity: str) -> Panel:
-    sentence = words.spectrum(rows, layer)
-    figure = charts.spectrum(rows, layer=layer, quantity=quantity)
-    return Panel("spectrum", figure, f"Spectrum of a layer by rank. {sentence}", sentence, about=True)
+def _layers(rows: pd.DataFrame, view: View, behind: Mapping[str, pd.DataFrame]) -> list[Panel]:
+    signal = words.signal(rows, view.variance)
+    spectrum = words.spectrum(rows, view.layer, view.spectrum)
+    first = charts.variance(rows, quantity=view.variance, behind=behind)
+    second = charts.spectrum(rows, layer=view.layer, quantity=view.spectrum, behind=behind)
+    return [
+        Panel("signal", first, f"Variance by layer. {signal}", signal, about=True),
+        Panel("spectrum", second, f"Spectrum of a layer by rank. {spectrum}", spectrum, about=True),
+    ]
 
 
-def _learning(experiment: Experiment, run: Run | None) -> Panel:
-    if run is None:
-        history = pd.DataFrame(columns=["method", "repeat", "epoch", "quantity", "value"])
-        figure = charts.learning(history, methods=experiment.methods)
-        return Panel(
-            "learning",
-            figure,
-            "Losses by epoch; not trained yet.",
-            placeholder="Train to see the losses",
-            about=True,
-        )
-    if run.state == "finished":
+def _learning(experiment: Experiment, run: Run | None, behind: Mapping[str, pd.DataFrame]) -> Panel:
+    if run is not None and run.state == "finished":
         history = run.result().history
         sentence = words.learning(history)
-        return Panel(
-            "learning", charts.learning(history), f"Losses by epoch. {sentence}", sentence, about=True
-        )
-    none = pd.DataFrame(columns=["method", "repeat", "epoch", "quantity", "value"])
-    figure = charts.learning(none, methods=experiment.methods)
-    return Panel(
-        "learning", figure, "Losses by epoch, growing.", feed=feed_url(run.key, run.name), about=True
-    )
+        figure = charts.learning(history, behind=behind)
+        return Panel("learning", figure, f"Losses by epoch. {sentence}", sentence, about=True)
+    figure = charts.learning(NO_HISTORY, methods=experiment.methods, behind=behind)
+    if run is None:
+        hint = "Train to see the losses"
+        return Panel("learning", figure, "Losses by epoch; not trained yet.", placeholder=hint, about=True)
+    return Panel("learning", figure, "Losses by epoch, growing.", feed=feed_url(run.key, run.name), about=True)
 
 
 @st.dialog("What this chart shows")
 def _explain(name: str) -> None:
-    topic = TOPICS.get(name)
-    if topic is not None:
-        st.subheader(topic.title)
-        st.markdown(topic.text)
+    topic = TOPICS[name]
+    st.subheader(topic.title)
+    st.markdown(topic.text)

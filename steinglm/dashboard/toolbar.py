@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from steinglm.dashboard import controls
+from steinglm.dashboard import controls, pins, takehome
+from steinglm.dashboard.link import View
 from steinglm.engine import Engine, Run
 from steinglm.exceptions import EngineError
 from steinglm.experiment import Experiment
@@ -18,41 +19,34 @@ def current_run(engine: Engine, experiment: Experiment) -> Run | None:
     return None if run is None or run.name == st.session_state.get("set_aside") else run
 
 
-def show(engine: Engine, experiment: Experiment, run: Run | None) -> None:
+def show(engine: Engine, experiment: Experiment, view: View, run: Run | None) -> None:
     """Draw the buttons that fit the run's state, and its progress."""
-    active = run is not None and run.active
-    with st.container(horizontal=True, gap="small"):
-        if run is None or not run.active:
-            done = run is not None and run.state == "finished"
-            st.button(
-                "Trained" if done else "Train", type="primary", icon=":material/play_arrow:", shortcut="Ctrl+Enter",
-                on_click=_train, args=(engine, experiment), disabled=done,
-            )  # fmt: skip
-        elif run.state == "paused":
-            st.button(
-                "Resume",
-                type="primary",
-                icon=":material/play_arrow:",
-                shortcut="Ctrl+Enter",
-                on_click=run.resume,
-            )
-            st.button("One epoch", icon=":material/skip_next:", on_click=run.step)
-        else:
-            st.button(
-                "Pause", type="primary", icon=":material/pause:", shortcut="Ctrl+Enter", on_click=run.pause
-            )
-        st.button(
-            "Stop", icon=":material/stop:", shortcut="Esc", on_click=_stop, args=(run,), disabled=not active
-        )
-        st.button(
-            "Same start", icon=":material/replay:", on_click=_set_aside, args=(run,), disabled=run is None,
-            help="Back to before training, with the same initialization",
-        )  # fmt: skip
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        _run_buttons(engine, experiment, run)
         st.button("New seed", icon=":material/casino:", on_click=controls.next_seed)
+        pins.button(run)
+        takehome.show(experiment, view, run)
+        st.toggle("Presentation", key="presentation", help="Larger letters and lines, no side bar")
     if message := st.session_state.pop("refused", ""):
         st.warning(message, icon=":material/hourglass_empty:")
     if run is not None and run.state != "finished":
         _follow(run)
+
+
+def _run_buttons(engine: Engine, experiment: Experiment, run: Run | None) -> None:
+    state = "none" if run is None else run.state
+    start = {"icon": ":material/play_arrow:", "type": "primary", "shortcut": "Ctrl+Enter"}
+    if run is not None and state == "paused":
+        st.button("Resume", on_click=run.resume, **start)
+        st.button("One epoch", icon=":material/skip_next:", on_click=run.step)
+    elif run is not None and run.active:
+        st.button("Pause", on_click=run.pause, **start | {"icon": ":material/pause:"})
+    else:
+        st.button("Train", on_click=_train, args=(engine, experiment), disabled=state == "finished", **start)
+    idle = run is None or not run.active
+    st.button("Stop", icon=":material/stop:", shortcut="Esc", on_click=_stop, args=(run,), disabled=idle)
+    hint = "Back to before training, with the same initialization"
+    st.button("Same start", icon=":material/replay:", on_click=_set_aside, args=(run,), disabled=run is None, help=hint)
 
 
 def _follow(run: Run) -> None:

@@ -57,19 +57,26 @@ def signal(rows: pd.DataFrame, quantity: str = "preactivation_variance") -> str:
     return f"From layer 1 to layer {depth}, of the {place} variances {_listed(parts)}."
 
 
-def spectrum(rows: pd.DataFrame, layer: int) -> str:
-    """How far the leading eigenvalue of a layer's moment stands out."""
-    own = rows[(rows["layer"] == layer) & (rows["quantity"] == "moment_eigenvalue")]
+def spectrum(rows: pd.DataFrame, layer: int, quantity: str = "moment_eigenvalue") -> str:
+    """What stands out in a layer's spectrum: the leading eigenvalue, or the spread of the singular values."""
+    own = rows[(rows["layer"] == layer) & (rows["quantity"] == quantity)]
     table = own.groupby(["method", "rank"], sort=False)["value"].median().unstack("rank")
+    if quantity == "weight_singular_value":
+        return _spread(table, layer)
     method = "steinglm" if "steinglm" in table.index else str(table.index[0])
     values = table.loc[method].dropna().sort_index()
     first, total = float(values.iloc[0]), float(values.abs().sum())
     share = 100 * abs(first) / total if total > 0 else 0.0
-    sign = "negative" if first < 0 else "positive"
     return (
-        f"In layer {layer}, the leading eigenvalue of {TITLES.get(method, method)}'s moment is {sign} ({number(first)}) and holds "
-        f"{share:.0f} % of the spectrum's magnitude; {int((values > 0).sum())} of {len(values)} are positive."
+        f"In layer {layer}, {TITLES.get(method, method)}'s leading eigenvalue is {number(first)} and holds {share:.0f} % of "
+        f"the spectrum's magnitude; {int((values > 0).sum())} of {len(values)} are positive."
     )
+
+
+def _spread(table: pd.DataFrame, layer: int) -> str:
+    first, last = table.max(axis=1), table.min(axis=1)
+    parts = [f"{TITLES.get(m, m)} from {number(float(first[m]))} to {number(float(last[m]))}" for m in table.index]
+    return f"Singular values of the weights of layer {layer}: {_listed(parts)}."
 
 
 def learning(history: pd.DataFrame) -> str:

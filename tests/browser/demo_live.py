@@ -1,4 +1,4 @@
-"""The server of the demonstration: `streamlit run demo_live.py`. Its runs grow by the clock, 25 epochs a second."""
+"""The server of the demonstration: `streamlit run demo_live.py`. Its runs grow 25 epochs a second."""
 
 import time
 from collections.abc import Mapping

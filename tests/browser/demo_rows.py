@@ -1,4 +1,4 @@
-"""Made-up rows of the shape that `experiment.initialize` and `train` give, for the demonstration of the live charts."""
+"""Made-up rows of the shape that `experiment.initialize` and `train` give."""
 
 import numpy as np
 import pandas as pd

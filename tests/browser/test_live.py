@@ -1,8 +1,9 @@
-"""The live charts in a real browser: the element is kept, and what the user did to it, however often it is updated."""
+"""The live charts in a real browser: updates keep the element, and what the user did to it."""
 
 import re
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,8 +71,8 @@ def drag(page: "Page", title: str) -> None:
 
 def visible(page: "Page", method: str) -> list[bool]:
     """Whether the method's traces are shown, over all charts."""
-    script = """(plots, method) => plots.flatMap(el => el.data).filter(t => t.legendgroup === method).map(t => t.visible)"""
-    shown: list[bool] = page.locator(".plot").evaluate_all(script, method)
+    own = "(plots, method) => plots.flatMap(el => el.data).filter(t => t.legendgroup === method)"
+    shown: list[bool] = page.locator(".plot").evaluate_all(f"{own}.map(t => t.visible)", method)
     return shown
 
 
@@ -105,9 +106,7 @@ def test_fifty_updates_keep_the_element_the_zoom_and_the_hidden_method(demo: Ope
     assert rate >= 4, f"{rate:.1f} updates a second"
     spans = [re.search(rb'"since":(-?\d+),"next":(\d+)', body) for body in bodies]
     numbers = [(int(span[1]), int(span[2])) for span in spans if span]
-    assert all(before[1] == after[0] for before, after in zip(numbers, numbers[1:], strict=False)), (
-        "an epoch was sent twice"
-    )
+    assert all(before[1] == after[0] for before, after in pairwise(numbers)), "an epoch was sent twice"
 
 
 def test_controls_redraw_in_place(demo: Open, page: "Page") -> None:

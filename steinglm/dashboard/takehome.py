@@ -1,0 +1,48 @@
+"""What a person takes home: the link, the code, the rows, the weights, a report. Made only when asked for."""
+
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from steinglm.dashboard import link, panels, table, words
+from steinglm.dashboard.link import View
+from steinglm.dashboard.measure import initial_rows, title
+from steinglm.dashboard.report import report
+from steinglm.engine import Run
+from steinglm.experiment import Experiment, Result
+from steinglm.export import as_csv, as_parquet, code, weights
+
+__all__ = ["show"]
+
+
+def show(experiment: Experiment, view: View, run: Run | None) -> None:
+    """Three buttons: Link, Code, Save."""
+    with st.popover("Link", icon=":material/link:"):
+        st.caption("Opens this page with these settings; with the seed, the same run.")
+        st.code(link.address(str(st.context.url or ""), experiment, view), language=None, wrap_lines=True)
+    with st.popover("Code", icon=":material/code:"):
+        st.caption("Reproduces this run with the library.")
+        st.code(code(experiment), language="python")
+    with st.popover("Save", icon=":material/download:"):
+        _downloads(experiment, view, run.result() if run is not None and run.state == "finished" else None)
+
+
+def _downloads(experiment: Experiment, view: View, result: Result | None) -> None:
+    name = f"steinglm-{experiment.dataset}-{experiment.key}"
+    st.download_button("Layers, CSV", lambda: as_csv(initial_rows(experiment)), f"{name}-layers.csv", "text/csv")
+    st.download_button("Layers, Parquet", lambda: as_parquet(initial_rows(experiment)), f"{name}-layers.parquet")
+    if result is not None:
+        st.download_button("Losses, CSV", lambda: as_csv(result.history), f"{name}-losses.csv", "text/csv")
+        st.download_button("Losses, Parquet", lambda: as_parquet(result.history), f"{name}-losses.parquet")
+        st.download_button("Weights, safetensors", partial(weights, result), f"{name}.safetensors")
+    st.download_button("Report, HTML", partial(_report, experiment, view, result), f"{name}.html", "text/html")
+    st.caption("Each chart saves itself as SVG or PNG." if result is not None else "Losses and weights: after training.")
+
+
+def _report(experiment: Experiment, view: View, result: Result | None) -> bytes:
+    rows = initial_rows(experiment)
+    headline = words.headline(rows, experiment, title(experiment.dataset))
+    results = pd.DataFrame() if result is None else table.tidy(result)
+    heading = f"{title(experiment.dataset)}, depth {experiment.depth}, {experiment.activation}"
+    return report(experiment, heading, headline, panels.figures(rows, view, result), results)
