@@ -10,6 +10,7 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 from dask.system import CPU_COUNT
 from dask.utils import parse_bytes
 from distributed import CancelledError, Client, Future, KilledWorker, SpecCluster
+from distributed.core import Status
 from distributed.deploy.subprocess import SubprocessCluster
 
 from steinglm import worker
@@ -157,6 +159,12 @@ class Connection:
 
     def close(self) -> None:
         """Disconnect; stop the cluster where it is ours."""
+        if self._cluster is not None and self._client is not None and self._client.status != "running":
+            scheduler: Any = self._cluster.scheduler
+            scheduler.status = Status.failed  # else Dask tries for minutes to say goodbye to it
+            self._cluster.shutdown_scheduler = False
+            with suppress(ProcessLookupError):
+                scheduler.process.kill()
         for part in (self._client, self._cluster):
             if part is not None:
                 try:
@@ -190,6 +198,7 @@ def _why(settings: Settings) -> str:
 
 
 def _own_cluster(settings: Settings, trainer: str, scratch: str) -> SpecCluster:
+    os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "warning")  # the children read it as they start
     embed = "from steinglm.worker import embed; embed({})".format
     http = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}  # the default is every interface
     scheduler = {

@@ -161,6 +161,7 @@ class Engine:
             try:
                 self._round()
             except EngineError as error:
+                logger.warning("%s", error)
                 self._lose(str(error))
             except Exception:  # whatever Dask raises, the engine must come back
                 logger.exception("the engine lost its cluster")

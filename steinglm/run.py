@@ -1,8 +1,8 @@
 """One run of an experiment, as the people who watch it see it: its state, its rows so far, and its controls.
 
-The engine makes runs and moves them on; everything here is fields under the engine's lock, so no call ever waits for a
-worker, `Run.result` apart. Rows of a run that Dask started again come twice; runs are deterministic, so an epoch that is
-known already is skipped.
+The engine makes runs and moves them on; everything here is fields under the engine's lock, so no call ever waits for
+a worker, `Run.result` apart. Rows of a run that Dask started again come twice; runs are deterministic, so an epoch
+that is known already is skipped.
 """
 
 import sys
@@ -192,6 +192,8 @@ class Run:
                 self._rows.append((sys.intern(method), repeat, epoch, sys.intern(quantity), value))
             self._epochs.append(epoch)
             self._ends.append(len(self._rows))
+            if self.limit is not None:  # it went a little further before it heard of the pause
+                self.limit = max(self.limit, epoch)
 
     def finish(self, result: Result) -> None:
         """The result has everything; the rows that were streamed are no longer needed."""

@@ -19,6 +19,7 @@ from pathlib import Path
 import pandas as pd
 import safetensors.torch
 
+from steinglm.exceptions import EngineError
 from steinglm.experiment import Experiment, Result
 
 __all__ = ["Store"]
@@ -36,12 +37,21 @@ class Store:
     ----------
     folder : made when it is missing; several servers may share it
     max_bytes, max_runs : bounds; beyond them the runs that were read least recently are removed
+
+    Raises
+    ------
+    EngineError : the folder cannot be made
     """
 
     def __init__(self, folder: Path, max_bytes: int, max_runs: int) -> None:
         self.folder, self.max_bytes, self.max_runs = Path(folder), max_bytes, max_runs
         self._lock = threading.Lock()
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise EngineError(
+                f"the folder of finished runs cannot be made ({error}); set STEINGLM_STORE"
+            ) from error
         for left in self.folder.glob(".*-*"):
             if not _is_running(left.name):
                 shutil.rmtree(left, ignore_errors=True)

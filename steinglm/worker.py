@@ -7,7 +7,6 @@ unless there is something to do. This module imports neither torch nor the train
 the scheduler imports it too.
 """
 
-import logging
 import os
 import threading
 import time
@@ -116,6 +115,14 @@ def _receive(topic: str, event: tuple[float, dict[str, Any]]) -> None:
             control.obey(orders["sequence"], orders["limits"], name)
 
 
+def _listen(topic: str) -> None:
+    """Hear the orders to come and the last ones: a run that starts again because a worker died may be paused."""
+    client = get_client()
+    client.subscribe_topic(topic, partial(_receive, topic))
+    for event in client.get_events(topic)[-1:]:
+        _receive(topic, event)
+
+
 def run(name: str, experiment: dict[str, Any], trainer: str, topic: str, orders: str, sequence: int) -> Any:
     """Train one experiment in this worker; return its Result, or None when it was stopped.
 
@@ -134,7 +141,7 @@ def run(name: str, experiment: dict[str, Any], trainer: str, topic: str, orders:
 
     control = _controls[name] = Control(orders, sequence, send)
     try:
-        get_client().subscribe_topic(orders, partial(_receive, orders))
+        _listen(orders)
         worker.log_event(topic, {"run": name, "started": worker.address})
         return _train(experiment, trainer, control)
     except _Stopped:
@@ -183,7 +190,6 @@ def embed(trainer: str = "", log: str = "") -> None:
     log : file for stderr. Dask gives the scheduler a pipe that nobody reads; a full one would block it
     """
     dask.config.set(QUIET)
-    logging.getLogger("distributed").setLevel(logging.WARNING)
     if log:
         os.dup2(os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600), 2)
     threading.Thread(target=_follow, args=(os.getppid(),), name="follow-parent", daemon=True).start()

@@ -1,5 +1,13 @@
-"""One thread for torch: the tests' matrices are small, and beside other work more threads are far slower."""
+"""What every test stands on: one thread for torch, and a store of runs that is not the user's."""
+
+import atexit
+import os
+import shutil
+import tempfile
 
 import torch
 
-torch.set_num_threads(1)
+torch.set_num_threads(1)  # the tests' matrices are small, and beside other work more threads are far slower
+_store = tempfile.mkdtemp(prefix="steinglm-tests-")
+atexit.register(shutil.rmtree, _store, ignore_errors=True)
+os.environ["STEINGLM_STORE"] = _store

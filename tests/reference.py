@@ -65,7 +65,10 @@ def cross_moment(h: Array, y: Array, score: str) -> Array:
             z = [(x[j] - mean[j]) / sd[j] if sd[j] > 0 else 0.0 for j in range(d)]
             total += (response - y.mean()) * np.outer(z, z)
     else:
-        shrunk = covariance * n / (n + d) + np.diag(np.diag(covariance)) * d / (n + d)
+        target = np.diag(
+            [v if v > 0 else 1.0 for v in np.diag(covariance)]
+        )  # a constant unit: any positive number
+        shrunk = covariance * n / (n + d) + target * d / (n + d)
         P = np.linalg.inv(shrunk)
         for x, response in zip(h, y, strict=True):
             u = P @ (x - mean)
@@ -162,7 +165,7 @@ def train_alone(
 
 
 def stopping(validation: Sequence[float], target: float | None, patience: int | None) -> tuple[int, str, int]:
-    """Where early stopping ends a curve of validation losses: the last epoch, the rule ("" for none), the best epoch."""
+    """Where early stopping ends a curve of validation losses: last epoch, rule ("" for none), best epoch."""
     for epoch in range(len(validation)):
         best = min(range(epoch + 1), key=lambda e: validation[e])
         if target is not None and validation[best] <= target:

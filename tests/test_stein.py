@@ -79,7 +79,9 @@ def test_a_multi_index_model_gives_b_c_bt() -> None:
 def test_the_standardized_score_meets_the_identity_for_any_mean_and_scale(name: str) -> None:
     x = reference.normal_design(2)
     expected = reference.hessians(G[name], x).mean(axis=0)
-    moment = cross_moment(x * np.array([5.0, 0.01]) + np.array([-3.0, 100.0]), response(name, x), "standardized")
+    moment = cross_moment(
+        x * np.array([5.0, 0.01]) + np.array([-3.0, 100.0]), response(name, x), "standardized"
+    )
     np.testing.assert_allclose(moment, expected, rtol=0, atol=1e-9)
 
 
@@ -134,30 +136,32 @@ def test_many_rows_are_summed_in_parts(score: str) -> None:
     h = torch.randn(70_000, 3, generator=g, dtype=torch.float64)
     y = h[:, 0] ** 2
     c, v = h - h.mean(0), y - y.mean()
-    P = torch.linalg.inv((c.T @ c + 3 * torch.diag(c.var(0, correction=0))) / (len(h) + 3)) if score == "gaussian" else None
-    sd = c.square().mean(0).sqrt()
+    z = c / c.square().mean(0).sqrt()
+    R = c.T @ c / len(h)
+    P = torch.linalg.inv(R + (torch.diag(R.diagonal()) - R) * 3 / (len(h) + 3))
     expected = {
-        "identity": lambda: (h * y[:, None]).T @ h / len(h) - y.mean() * torch.eye(3, dtype=torch.float64),
-        "standardized": lambda: (c / sd * v[:, None]).T @ (c / sd) / len(h),
-        "gaussian": lambda: P @ ((c * v[:, None]).T @ c / len(h)) @ P,
-    }[score]()
-    if score == "gaussian":
-        torch.testing.assert_close(cross_moment(h, y, score), expected, rtol=1e-4, atol=1e-4)
-    else:
-        torch.testing.assert_close(cross_moment(h, y, score), expected, rtol=0, atol=1e-12)
+        "identity": (h * y[:, None]).T @ h / len(h) - y.mean() * torch.eye(3, dtype=torch.float64),
+        "standardized": (z * v[:, None]).T @ z / len(h),
+        "gaussian": P @ ((c * v[:, None]).T @ c / len(h)) @ P,
+    }
+    torch.testing.assert_close(cross_moment(h, y, score), expected[score], rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("score", SCORES)
 def test_permuting_rows_changes_nothing(score: str) -> None:
     h, y = sample(n=500)
     order = torch.randperm(500, generator=generator())
-    torch.testing.assert_close(cross_moment(h[order], y[order], score), cross_moment(h, y, score), rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(
+        cross_moment(h[order], y[order], score), cross_moment(h, y, score), rtol=1e-12, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("score", ["standardized", "gaussian"])
 def test_centered_scores_ignore_a_shift(score: str) -> None:
     h, y = sample()
-    torch.testing.assert_close(cross_moment(h + 7, y - 3, score), cross_moment(h, y, score), rtol=0, atol=1e-10)
+    torch.testing.assert_close(
+        cross_moment(h + 7, y - 3, score), cross_moment(h, y, score), rtol=0, atol=1e-10
+    )
 
 
 def test_standardized_ignores_the_units_of_the_columns() -> None:
@@ -182,7 +186,9 @@ def test_rotating_the_input_rotates_the_directions() -> None:
     V, eigenvalues = directions(cross_moment(h, y, "identity"), 4)
     turned, same = directions(cross_moment(h @ Q, y, "identity"), 4)
     torch.testing.assert_close(same, eigenvalues, rtol=1e-10, atol=1e-10)
-    torch.testing.assert_close((turned.T @ Q.T @ V).abs(), torch.eye(4, dtype=torch.float64), rtol=0, atol=1e-9)
+    torch.testing.assert_close(
+        (turned.T @ Q.T @ V).abs(), torch.eye(4, dtype=torch.float64), rtol=0, atol=1e-9
+    )
 
 
 def test_directions_equal_their_slow_twin() -> None:
@@ -210,7 +216,7 @@ def test_two_runs_are_equal_bit_for_bit() -> None:
 
 @pytest.mark.parametrize(("d", "k"), [(4, 5), (4, 8), (3, 11), (1, 3)])
 def test_more_units_than_inputs(d: int, k: int) -> None:
-    """Blocks of orthonormal columns, none of which repeats or negates another (but in one dimension, where all must)."""
+    """Blocks of orthonormal columns, none of which repeats or negates another (in one dimension all must)."""
     A = torch.randn(d, d, generator=generator(), dtype=torch.float64)
     V, eigenvalues = directions(A + A.T, k, generator=generator(1))
     assert V.shape == (d, k) and eigenvalues.shape == (d,)
@@ -227,7 +233,9 @@ def test_more_units_than_inputs(d: int, k: int) -> None:
 def test_random_frames_are_orthonormal_and_uniform(d: int, k: int) -> None:
     frames = torch.stack([random_frame(d, k, generator=generator(seed)) for seed in range(2000)])
     small = frames if d >= k else frames.mT
-    torch.testing.assert_close(small.mT @ small, torch.eye(min(d, k), dtype=torch.float64).expand(2000, -1, -1))
+    torch.testing.assert_close(
+        small.mT @ small, torch.eye(min(d, k), dtype=torch.float64).expand(2000, -1, -1)
+    )
     # uniform: each entry has mean 0 and variance 1 / max(d, k); five standard errors
     assert frames.mean(0).abs().max() < 5 * (1 / max(d, k) / 2000) ** 0.5
     assert (frames.square().mean(0) * max(d, k) - 1).abs().max() < 5 * (2 / 2000) ** 0.5

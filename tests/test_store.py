@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import torch
 
+from steinglm.exceptions import EngineError
 from steinglm.experiment import Experiment
 from steinglm.store import PARTS, Store
 from tests.fake_runs import result
@@ -108,6 +109,7 @@ def test_a_write_killed_midway_leaves_no_run(tmp_path: Path) -> None:
 import os, signal, sys
 from pathlib import Path
 from steinglm import store
+from steinglm.exceptions import EngineError
 from steinglm.experiment import Experiment
 from tests.fake_runs import result
 Path.write_text = lambda *args, **options: os.kill(os.getpid(), signal.SIGKILL)
@@ -121,6 +123,12 @@ store.Store(Path(sys.argv[1]), 10**9, 10).put(result(Experiment()))
     assert store.keys() == ()
     assert store.get(Experiment().key) is None
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(EngineError, match="STEINGLM_STORE"):
+        Store(tmp_path / "file" / "runs", MIB, 10)
 
 
 def test_an_unfinished_write_of_a_running_process_is_left_alone(store: Store) -> None:
@@ -150,5 +158,6 @@ def test_many_threads_put_and_get(store: Store) -> None:
         thread.join()
     assert not errors
     assert all(seen)
-    assert len(store.keys()) == 4
-    assert all(store.get(key) is not None for key in store.keys())
+    keys = store.keys()
+    assert len(keys) == 4
+    assert all(store.get(key) is not None for key in keys)

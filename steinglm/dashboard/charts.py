@@ -223,9 +223,16 @@ def _add_behind(figure: go.Figure, method: str, label: str, line: pd.Series, flo
         "name": f"{look.title}, {label}", "legendgroup": method, "showlegend": False, "hoverinfo": "skip",
         "meta": {"method": method, "role": "behind", "label": label},
     }  # fmt: skip
-    figure.add_scatter(x=x, y=y, mode="lines", line={"color": look.color, "dash": look.dash, "width": 1}, **shared)
+    figure.add_scatter(
+        x=x, y=y, mode="lines", line={"color": look.color, "dash": look.dash, "width": 1}, **shared
+    )
     if first:
-        word = {"mode": "text", "text": [label], "textposition": "top left", "textfont": {"color": GREY, "size": 12}}
+        word = {
+            "mode": "text",
+            "text": [label],
+            "textposition": "top left",
+            "textfont": {"color": GREY, "size": 12},
+        }
         figure.add_scatter(x=x[-1:], y=y[-1:], **word, **shared)
 
 
@@ -249,7 +256,7 @@ def _curves(rows: pd.DataFrame, quantity: str) -> list[tuple[str, pd.DataFrame]]
     """Mean, low and high by epoch for each method, floored for a log axis."""
     own = rows[rows["quantity"] == quantity]
     table = curves(own).set_index(["method", "epoch"])[["mean", "low", "high"]].clip(lower=FLOOR)
-    return [(method, table.xs(method)) for method in _methods(own)]
+    return [(method, pd.DataFrame(table.xs(method))) for method in _methods(own)]
 
 
 def _methods(rows: pd.DataFrame) -> list[str]:

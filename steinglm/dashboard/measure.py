@@ -6,11 +6,12 @@ import pandas as pd
 import streamlit as st
 
 from steinglm import datasets
-from steinglm.experiment import Experiment, initialize
+from steinglm.experiment import Experiment, initialize, split
 
-__all__ = ["MEASURED_ROWS", "facts", "initial_rows", "task", "title"]
+__all__ = ["facts", "initial_rows", "measured", "task", "title"]
 
-MEASURED_ROWS = 2000  # variances to about 3 percent, and an answer within a moment of any change of a control
+BUDGET = 4_000_000  # rows x units x layers x networks that are measured: an answer within a moment of any change
+FEWEST = 1000
 UNRELATED = Experiment()  # its training settings stand in for those that an initialization does not depend on
 
 
@@ -42,7 +43,7 @@ def facts(dataset: str) -> str:
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _initial_rows(experiment: Experiment) -> pd.DataFrame:
-    return initialize(experiment, max_rows=MEASURED_ROWS)
+    return initialize(experiment, max_rows=_most(experiment))
 
 
 def initial_rows(experiment: Experiment) -> pd.DataFrame:
@@ -52,3 +53,15 @@ def initial_rows(experiment: Experiment) -> pd.DataFrame:
         for name in ("epochs", "batch_size", "learning_rate", "target_loss", "patience", "time_budget")
     }
     return _initial_rows(replace(experiment, **unrelated))
+
+
+def _most(experiment: Experiment) -> int:
+    width = experiment.units(_shape(experiment.dataset)[2])
+    return max(FEWEST, BUDGET // (width * experiment.depth * len(experiment.methods) * experiment.repeats))
+
+
+def measured(experiment: Experiment) -> str:
+    """What the layers were measured on, where that is not all training rows; empty where it is."""
+    rows = len(split(experiment.dataset, experiment.seed, 0).y_train)
+    most = _most(experiment)
+    return f"Layers are measured on {most:,} of the {rows:,} training rows." if most < rows else ""

@@ -10,6 +10,7 @@ from steinglm.dashboard import charts, words
 from steinglm.dashboard.explain import TOPICS
 from steinglm.dashboard.link import SPECTRA, VARIANCES, View
 from steinglm.dashboard.live import Panel, feed_url, live
+from steinglm.dashboard.measure import measured
 from steinglm.engine import Run
 from steinglm.experiment import Experiment, Result
 
@@ -33,6 +34,8 @@ def show(rows: pd.DataFrame, experiment: Experiment, run: Run | None, view: View
         st.segmented_control("Variance of", VARIANCES, key="variance", format_func=VARIANCE_TITLES.get, required=True)
         st.segmented_control("Spectrum of", SPECTRA, key="spectrum", format_func=SPECTRUM_TITLES.get, required=True)
         st.slider("Layer of the spectrum", 1, experiment.depth + 1, key="layer", width=320)
+    if note := measured(experiment):
+        st.caption(note)
     if events.about in TOPICS:
         _explain(events.about)
     if events.state:

@@ -28,13 +28,16 @@ def _by_method(rows: pd.DataFrame, quantity: str) -> pd.DataFrame:
     return own.groupby(["layer", "method"], sort=False)["value"].median().unstack("method").sort_index()
 
 
-def _change(method: str, first: float, last: float) -> str:
-    title = TITLES.get(method, method)
-    if last > first * STEADY:
-        return f"{title}'s grows from {number(first)} to {number(last)}"
-    if last < first / STEADY:
-        return f"{title}'s falls from {number(first)} to {number(last)}"
-    return f"{title}'s holds at about {number(last)}"
+def _fate(first: float, last: float) -> str:
+    """What a signal does between two layers, in the plural."""
+    return "grow" if last > first * STEADY else "fade" if last < first / STEADY else "hold"
+
+
+def _change(first: float, last: float) -> str:
+    fate = _fate(first, last)
+    if fate == "hold":
+        return f"holds at about {number(last)}"
+    return f"{'rises' if fate == 'grow' else 'falls'} from {number(first)} to {number(last)}"
 
 
 def _listed(parts: Sequence[str]) -> str:
@@ -42,19 +45,19 @@ def _listed(parts: Sequence[str]) -> str:
 
 
 def signal(rows: pd.DataFrame, quantity: str = "preactivation_variance") -> str:
-    """How the variance changes from the first hidden layer to the last: the largest change first, SteinGLM's last."""
+    """How the variance changes from the first hidden layer to the last: the largest change, and SteinGLM's."""
     table = _by_method(rows, quantity)
     depth, place = int(table.index.max()), quantity.split("_")[0].replace("preactivation", "pre-activation")
+    first, last = table.iloc[0], table.iloc[-1]
     if depth == 1:
-        values = [f"{TITLES.get(m, m)} {number(float(table[m].iloc[0]))}" for m in table]
+        values = [f"{TITLES.get(m, m)} {number(float(first[m]))}" for m in table]
         return f"Variance of the {place}s in the only hidden layer: {_listed(values)}."
-    ratios = (table.iloc[-1] / table.iloc[0].where(table.iloc[0] > 0)).map(
-        lambda r: max(r, 1 / r) if r > 0 else float("inf")
-    )
-    others = ratios.drop("steinglm", errors="ignore").sort_values(ascending=False, kind="stable")
-    shown = [*others.index[:1], *(["steinglm"] if "steinglm" in table else list(others.index[1:2]))]
-    parts = [_change(m, float(table[m].iloc[0]), float(table[m].iloc[-1])) for m in shown]
-    return f"From layer 1 to layer {depth}, of the {place} variances {_listed(parts)}."
+    ratio = (last / first.where(first > 0)).map(lambda r: max(r, 1 / r) if r > 0 else float("inf"))
+    order = ratio.drop("steinglm", errors="ignore").sort_values(ascending=False, kind="stable")
+    shown = [*order.index[:1], *(["steinglm"] if "steinglm" in table else order.index[1:2])]
+    parts = [f"{TITLES.get(m, m)}'s{{}} {_change(float(first[m]), float(last[m]))}" for m in shown]
+    lead = parts[0].format(f" {place} variance")
+    return f"{lead} by layer {depth}" + "".join(f"; {part.format('')}" for part in parts[1:]) + "."
 
 
 def spectrum(rows: pd.DataFrame, layer: int, quantity: str = "moment_eigenvalue") -> str:
@@ -104,12 +107,13 @@ def headline(rows: pd.DataFrame, experiment: Experiment, title: str) -> str:
     """What the start does to the signal and to the loss, in one sentence."""
     table = _by_method(rows, "preactivation_variance")
     start = rows[rows["quantity"] == "training_loss"].groupby("method", sort=False)["value"].median()
+    fates: dict[str, list[str]] = {}
+    for method in table:
+        fate = _fate(float(table[method].iloc[0]), float(table[method].iloc[-1]))
+        fates.setdefault(fate, []).append(TITLES.get(method, method))
     layers = "one layer" if experiment.depth == 1 else f"{experiment.depth} layers"
-    fates = [
-        f"{TITLES.get(m, m)}'s signal {'grows' if r > STEADY else 'fades' if r < 1 / STEADY else 'holds'}"
-        for m, r in (table.iloc[-1] / table.iloc[0]).items()
-        if m != "steinglm"
-    ]
+    clauses = [f"{_listed(names)} {fate}s" for fate, names in fates.items()]
     best = str(start.idxmin())
     begins = f"{TITLES.get(best, best)} starts at the lowest loss, {number(float(start.min()))}"
-    return f"On {title}, {layers} of {experiment.activation}: {', '.join([*fates, begins])}."
+    signal = f"the signal of {', of '.join(clauses)}" if experiment.depth > 1 else ""
+    return f"On {title}, {layers} of {experiment.activation}: {'; '.join(filter(None, [signal, begins]))}."

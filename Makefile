@@ -1,0 +1,45 @@
+# `make run` starts the app, `make test` checks and tests everything; both first install what they need into .venv.
+
+PYTHON ?= python3
+PORT ?= 8501
+VENV := .venv/bin/python
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check format bench clean
+
+help: ## list the commands
+	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile
+
+run: .venv/run.stamp ## start the app in the browser; PORT=8502 for another port
+	$(VENV) -m streamlit run app.py --server.port=$(PORT) --server.showEmailPrompt=false
+
+test: check ## everything that CI runs: check, then all tests
+	$(VENV) -m pytest
+
+check: .venv/test.stamp ## format, style and types
+	$(VENV) -m ruff format --check .
+	$(VENV) -m ruff check .
+	$(VENV) -m mypy
+
+format: .venv/test.stamp ## format the code, and mend what ruff can mend
+	$(VENV) -m ruff check --fix .
+	$(VENV) -m ruff format .
+
+bench: .venv/run.stamp ## run every benchmark
+	for script in benchmarks/*.py; do PYTHONPATH=. $(VENV) "$$script" || exit 1; done
+
+clean: ## remove .venv and all caches
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# An existing .venv is kept if its Python is new enough and has pip; it may be broken, or of a Python since removed.
+.venv/run.stamp: requirements.txt
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo 'steinglm needs Python 3.11 or newer, and "$(PYTHON)" is not; try make PYTHON=python3.13'; exit 1; }
+	@$(VENV) -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || "$(PYTHON)" -m venv --clear .venv
+	$(VENV) -m pip install --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+.venv/test.stamp: requirements-dev.txt .venv/run.stamp
+	$(VENV) -m pip install --disable-pip-version-check -r requirements-dev.txt
+	@touch $@

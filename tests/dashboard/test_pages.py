@@ -1,0 +1,139 @@
+"""Each page runs as a script: it shows what it should, and whatever is forged becomes one message."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from steinglm.dashboard import server
+from steinglm.dashboard.explain import TOPICS
+from steinglm.experiment import Experiment, Result, train
+
+PAGES = Path(__file__).parents[2] / "pages"
+
+
+@pytest.fixture
+def compare() -> AppTest:
+    return AppTest.from_file(str(PAGES / "compare.py"), default_timeout=60)
+
+
+@pytest.fixture
+def stored() -> Iterator[Experiment]:
+    """A finished run in the store, which the page shows without an engine that runs."""
+    experiment = Experiment(dataset="diabetes", depth=2, epochs=2)
+    *_, result = train(experiment)
+    assert isinstance(result, Result)
+    server.engine().store.put(result)
+    yield experiment
+
+
+def texts(app: AppTest) -> str:
+    return " ".join(str(element.value) for kind in (app.markdown, app.error, app.warning, app.toast) for element in kind)
+
+
+def test_the_page_opens_with_abalone_and_says_what_is_to_be_seen(compare: AppTest) -> None:
+    app = compare.run()
+    assert not app.exception
+    assert app.title[0].value == "What does the start do to the signal?"
+    assert "On Abalone, 10 layers of tanh" in texts(app)
+    assert any("4,177 rows, 8 features, 10 after encoding, regression" in caption.value for caption in app.caption)
+
+
+def test_another_data_set_and_depth_change_the_headline_and_the_link(compare: AppTest) -> None:
+    app = compare.run()
+    app.selectbox(key="dataset").set_value("power_plant")
+    app.slider(key="depth").set_value(3)
+    app.run()
+    assert "On Power plant, 3 layers of tanh" in texts(app)
+    assert app.query_params["dataset"] == "power_plant"
+    assert app.query_params["depth"] == "3"
+
+
+def test_a_link_sets_the_controls(compare: AppTest) -> None:
+    compare.query_params.update({"v": "1", "dataset": "diabetes", "depth": "2", "alpha": "1.6", "methods": "steinglm,orthogonal"})
+    app = compare.run()
+    assert app.selectbox(key="dataset").value == "diabetes"
+    assert app.number_input(key="alpha").value == 1.6
+    assert "2 layers" in texts(app)
+
+
+@pytest.mark.parametrize("depth", ["0", "-1", "1000000000", "<b>", "nan", "1e3"])
+def test_a_hostile_link_falls_back_with_a_message(compare: AppTest, depth: str) -> None:
+    compare.query_params.update({"v": "1", "dataset": "diabetes", "depth": depth})
+    app = compare.run()
+    assert not app.exception
+    assert app.slider(key="depth").value == 10
+    assert "depth could not be used" in texts(app)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("activation", "cube", "Activation must be one of"),
+        ("depth", 10**9, "Depth must be 1..200"),
+        ("methods", [], "Methods must be one or more of"),
+        ("dataset", "../etc/passwd", "must be"),
+        ("seed", -1, "Seed must be"),
+    ],
+)
+def test_a_forged_widget_value_is_one_message(compare: AppTest, key: str, value: object, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from steinglm.dashboard import controls
+
+    genuine = controls._settings
+    monkeypatch.setattr(controls, "_settings", lambda: genuine() | {key: value})
+    app = compare.run()
+    assert not app.exception
+    assert len(app.error) == 1
+    assert said in app.error[0].value
+
+
+def test_a_finished_run_is_shown_at_once_with_its_table(compare: AppTest, stored: Experiment) -> None:
+    compare.query_params.update({"v": "1", "dataset": "diabetes", "depth": "2", "epochs": "2"})
+    app = compare.run()
+    assert not app.exception
+    table = app.dataframe[0].value
+    assert table["Method"].tolist() == ["SteinGLM", "Glorot normal", "He normal", "Orthogonal"]
+    assert "Test RMSE" in table.columns
+
+
+def test_a_pinned_run_stays_behind_the_next_one(compare: AppTest, stored: Experiment) -> None:
+    compare.query_params.update({"v": "1", "dataset": "diabetes", "depth": "2", "epochs": "2"})
+    app = compare.run()
+    next(button for button in app.button if button.label == "Pin").click().run()
+    app.slider(key="depth").set_value(3).run()
+    assert not app.exception
+    assert any(header.value == "Pinned runs" for header in app.subheader)
+
+
+def test_the_presentation_hides_the_side_bar_and_keeps_the_settings(compare: AppTest) -> None:
+    compare.query_params.update({"v": "1", "dataset": "diabetes", "depth": "3"})
+    app = compare.run()
+    app.toggle(key="presentation").set_value(True).run()
+    assert not app.selectbox
+    assert "On Diabetes, 3 layers" in texts(app)
+    app.toggle(key="presentation").set_value(False).run()
+    assert app.selectbox(key="dataset").value == "diabetes"
+    assert app.slider(key="depth").value == 3
+
+
+def test_another_seed_is_another_link(compare: AppTest) -> None:
+    compare.query_params.update({"v": "1", "dataset": "diabetes", "depth": "2"})
+    app = compare.run()
+    next(button for button in app.button if button.label == "New seed").click().run()
+    assert app.query_params["seed"] == "1"
+    assert app.number_input(key="seed").value == 1
+
+
+def test_train_without_an_engine_is_one_message(compare: AppTest) -> None:
+    compare.query_params.update({"v": "1", "dataset": "diabetes", "depth": "2", "epochs": "3"})
+    app = compare.run()
+    next(button for button in app.button if button.label == "Train").click().run()
+    assert not app.exception
+    assert "engine" in app.warning[0].value
+
+
+def test_the_glossary_has_every_topic() -> None:
+    app = AppTest.from_file(str(PAGES / "glossary.py")).run()
+    assert not app.exception
+    assert [header.value for header in app.subheader] == [topic.title for topic in TOPICS.values()]

@@ -1,0 +1,161 @@
+"""The command line in process: its three formats, what goes to which stream, and how it fails."""
+
+import io
+import json
+
+import pandas as pd
+import pytest
+
+from steinglm import __main__ as cli
+from steinglm import __version__
+from steinglm.__main__ import main
+from steinglm.experiment import Experiment, summarize, train
+
+FAST = ["compare", "--dataset", "diabetes", "--depth", "2", "--epochs", "2"]
+METHODS = ["steinglm", "glorot_normal", "he_normal", "orthogonal"]
+
+
+def output(capsys: pytest.CaptureFixture[str], *options: str) -> tuple[str, str]:
+    assert main([*FAST, *options]) == 0
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+def test_a_table_on_standard_output_and_progress_on_standard_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out, err = output(capsys, "--repeats", "2")
+    header, *lines = out.splitlines()
+    names = ["method", "test RMSE", "sd", "best validation loss", "best epoch", "init s", "train s"]
+    assert header.split() == " ".join(names).split()
+    assert [line.split("  ")[0].strip() or line.strip().split("  ")[0] for line in lines] == [
+        "SteinGLM", "Glorot normal", "He normal", "Orthogonal",
+    ]  # fmt: skip
+    assert "2/2" in err
+    assert "epoch" in err
+    assert "2/2" not in out
+
+
+def test_one_repeat_has_no_standard_deviation(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = output(capsys)
+    assert " sd " not in out
+    assert "nan" not in out
+
+
+def test_two_classes_have_an_auc(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = output(capsys, "--dataset", "mammographic")
+    assert "test AUC" in out
+
+
+def test_json_is_the_experiment_and_its_summary(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = output(capsys, "--format", "json", "--repeats", "2", "--alpha", "1", "--score", "identity")
+    document = json.loads(out)
+    experiment = Experiment(dataset="diabetes", depth=2, epochs=2, repeats=2, alpha=1, score="identity")
+    assert Experiment.from_dict(document["experiment"]) == experiment
+    assert document["metric"] == "RMSE"
+    *_, result = train(experiment)
+    expected = summarize(result.summary)  # type: ignore[union-attr]
+    for row, twin in zip(document["rows"], expected.to_dict("records"), strict=True):
+        assert row["method"] == twin["method"]
+        assert row["test_metric_mean"] == pytest.approx(twin["test_metric_mean"])
+        assert row["test_metric_sd"] == pytest.approx(twin["test_metric_sd"])
+
+
+def test_json_has_no_nan(capsys: pytest.CaptureFixture[str]) -> None:
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    out, _ = output(capsys, "--format", "json", "--methods", "steinglm")
+    assert json.loads(out, parse_constant=refuse)["rows"][0]["epochs_to_best_baseline_mean"] is None
+
+
+def test_csv_has_a_row_a_method(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = output(capsys, "--format", "csv", "--methods", "orthogonal, steinglm")
+    table = pd.read_csv(io.StringIO(out))
+    assert list(table["method"]) == ["orthogonal", "steinglm"]
+    assert table["test_metric_mean"].between(0, 1).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "alpha"), [("default", None), ("auto", "auto"), ("1", 1.0), ("2.5", 2.5), ("1e-3", 1e-3)]
+)
+def test_alpha_is_a_number_or_a_word(text: str, alpha: float | str | None) -> None:
+    options = cli._parser().parse_args(["compare", "--alpha", text])
+    assert cli._experiment(options).alpha == alpha
+
+
+def test_without_options_it_is_the_default_experiment() -> None:
+    assert cli._experiment(cli._parser().parse_args(["compare"])) == Experiment()
+
+
+def test_every_setting_has_an_option() -> None:
+    line = """compare --dataset magic --depth 3 --width 7 --activation relu --alpha auto --score gaussian
+        --methods he_normal --output own --epochs 5 --batch-size 32 --learning-rate .01 --repeats 4 --seed 9
+        --target-loss .5 --patience 6 --time-budget 60"""
+    options = cli._parser().parse_args(line.split())
+    assert cli._experiment(options) == Experiment(
+        dataset="magic", depth=3, width=7, activation="relu", alpha="auto", score="gaussian", methods=("he_normal",),
+        output="own", epochs=5, batch_size=32, learning_rate=0.01, repeats=4, seed=9, target_loss=0.5, patience=6,
+        time_budget=60,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--dataset", "iris"], "steinglm: dataset must be one of"),
+        (["--depth", "0"], "steinglm: depth must be 1..200, got 0; one hidden layer is the smallest network"),
+        (["--depth", "1000000000"], "steinglm: depth must be 1..200, got 1000000000"),
+        (["--alpha", "0"], "steinglm: alpha must be a positive number"),
+        (["--alpha", "-1"], "steinglm: alpha must be a positive number"),
+        (["--alpha", "nan"], "steinglm: alpha must be a positive number"),
+        (["--methods", ""], "steinglm: methods must be one or more of"),
+        (["--methods", "steinglm,lecun"], "steinglm: methods must be one of"),
+        (["--activation", "softmax"], "steinglm: activation must be one of"),
+        (["--score", "third"], "steinglm: score must be one of"),
+        (["--output", "all"], "steinglm: output must be one of"),
+        (["--learning-rate", "0"], "steinglm: learning_rate must be a positive number"),
+    ],
+)
+def test_bad_input_is_one_line_on_standard_error(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*FAST, *options]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(message)
+    assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "options", [["--depth", "ten"], ["--alpha", "large"], ["--format", "xml"], ["--nothing"]]
+)
+def test_what_cannot_be_parsed_exits_with_2_and_no_traceback(
+    options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([*FAST, *options])
+    assert stop.value.code == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "error: " in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_an_interruption_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_: Experiment) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "train", interrupted)
+    assert main(FAST) == 130
+    assert "steinglm: interrupted" in capsys.readouterr().err
+
+
+def test_no_command_and_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, code in (([], 2), (["--help"], 0), (["compare", "--help"], 0), (["--version"], 0)):
+        with pytest.raises(SystemExit) as stop:
+            main(arguments)
+        assert stop.value.code == code
+    assert capsys.readouterr().out.endswith(f"{__version__}\n")

@@ -1,0 +1,308 @@
+"""The lock-step trainer against networks trained one by one, its gradients against autograd, and its stop rules."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from steinglm.init import glorot_normal_
+from steinglm.mlp import ACTIVATIONS, Stack, build, stack, unstack
+from steinglm.train import LOSSES, Losses, Rows, StopRules, Trained, _Workspaces, evaluate, fit, predict
+from tests import reference
+
+METHODS, REPEATS, FEATURES, WIDTH = 2, 2, 4, 5
+K = METHODS * REPEATS
+N, M, BATCH = 45, 22, 11  # batches of 11, 11, 11, 11, 1: the last one is smaller
+FOREVER = StopRules()
+
+
+def generators(seed: int = 0) -> list[torch.Generator]:
+    return [torch.Generator().manual_seed(100 * seed + repeat) for repeat in range(REPEATS)]
+
+
+def rows(n: int, task: str, seed: int, dtype: torch.dtype = torch.float32) -> Rows:
+    g = torch.Generator().manual_seed(seed)
+    X = torch.randn(REPEATS, n, FEATURES, generator=g, dtype=torch.float64)
+    y = X[..., 0] * X[..., 1] + 0.5 * X[..., 2]
+    return Rows(X.to(dtype), (y if task == "regression" else (y > 0).double()).to(dtype))
+
+
+def networks(activation: str, depth: int = 3, dtype: torch.dtype = torch.float32) -> Stack:
+    models = []
+    for seed in range(K):
+        model = build(FEATURES, WIDTH, depth, activation, torch.float64)
+        models.append(glorot_normal_(model, generator=torch.Generator().manual_seed(seed)))
+    return stack(models, dtype)  # type: ignore[arg-type]
+
+
+def run(
+    nets: Stack,
+    task: str = "regression",
+    epochs: int = 4,
+    stop: StopRules = FOREVER,
+    learning_rate: float = 1e-2,
+    checkpoint: Callable[[], None] | None = None,
+    order: int = 0,
+) -> tuple[list[Losses], Trained]:
+    *losses, trained = fit(
+        nets, rows(N, task, 1), rows(M, task, 2), task=task, epochs=epochs, batch_size=BATCH,
+        learning_rate=learning_rate, generators=generators(order), stop=stop, checkpoint=checkpoint,
+    )  # fmt: skip
+    assert isinstance(trained, Trained)
+    assert all(isinstance(step, Losses) for step in losses)
+    return losses, trained  # type: ignore[return-value]
+
+
+def run_alone(
+    models: list[nn.Sequential], task: str, epochs: int, learning_rate: float = 1e-2
+) -> list[reference.Run]:
+    training, validation = rows(N, task, 1), rows(M, task, 2)
+    runs = []
+    for k, model in enumerate(models):
+        repeat = k % REPEATS
+        own = (training.X[repeat], training.y[repeat]), (validation.X[repeat], validation.y[repeat])
+        runs.append(
+            reference.train_alone(
+                model,
+                *own,
+                task=task,
+                epochs=epochs,
+                batch_size=BATCH,
+                learning_rate=learning_rate,
+                generator=generators()[repeat],
+            )
+        )
+    return runs
+
+
+def assert_same(model: nn.Module, state: dict[str, Tensor], tolerance: float = 2e-5) -> None:
+    for name, value in model.state_dict().items():
+        torch.testing.assert_close(value, state[name], rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("task", LOSSES)
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_a_stack_equals_its_networks_one_by_one(activation: str, task: str) -> None:
+    """Losses of every epoch and the parameters after 20 steps, and the parameters kept, to float32's tolerance."""
+    nets = networks(activation)
+    alone = run_alone(unstack(nets), task, epochs=4)
+    losses, trained = run(nets, task, epochs=4)
+    for k, (model, best, twin) in enumerate(zip(unstack(nets), unstack(trained.best), alone, strict=True)):
+        assert [float(step.training[k]) for step in losses] == pytest.approx(
+            twin.training, rel=1e-4, abs=1e-6
+        )
+        assert [float(step.validation[k]) for step in losses] == pytest.approx(
+            twin.validation, rel=1e-4, abs=1e-6
+        )
+        assert_same(model, twin.states[-1])
+        assert_same(best, twin.states[int(trained.best_epoch[k])])
+    assert [step.epoch for step in losses] == [0, 1, 2, 3, 4]
+
+
+def test_planted_fault_the_twin_sees_another_order_of_batches() -> None:
+    nets = networks("tanh")
+    alone = run_alone(unstack(nets), "regression", epochs=4)
+    run(nets, order=1)
+    with pytest.raises(AssertionError):
+        assert_same(unstack(nets)[0], alone[0].states[-1], tolerance=1e-3)
+
+
+@pytest.mark.parametrize("task", LOSSES)
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("depth", [1, 4])
+def test_gradients_equal_autograd(depth: int, activation: str, task: str) -> None:
+    """d(loss)/d(parameters) in float64: the hand-written backward pass, and autograd through nn.Sequential."""
+    nets, data = networks(activation, depth, torch.float64), rows(N, task, 1, torch.float64)
+    space, loss = _Workspaces(nets)[N], LOSSES[task]
+    gradients = nets.like(torch.full_like(nets.flat, torch.nan))
+    space.take(data, torch.arange(N).expand(REPEATS, N))
+    z = space.forward(nets)
+    values = loss.mean(z, space.y)
+    loss.gradient(z, space.y, space.gz.squeeze(2))
+    space.backward(nets, gradients)
+    criterion = nn.MSELoss() if task == "regression" else nn.BCEWithLogitsLoss()
+    for k, model in enumerate(unstack(nets)):
+        value = criterion(model(data.X[k % REPEATS]).squeeze(1), data.y[k % REPEATS])
+        value.backward()
+        torch.testing.assert_close(values[k], value.detach(), rtol=1e-12, atol=1e-12)
+        linears = [m for m in model if isinstance(m, nn.Linear)]
+        for linear, W, b in zip(linears, gradients.weights, gradients.biases, strict=True):
+            assert linear.weight.grad is not None
+            torch.testing.assert_close(W[k], linear.weight.grad.T, rtol=1e-10, atol=1e-12)
+            torch.testing.assert_close(b[k, 0], linear.bias.grad, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("task", LOSSES)
+def test_evaluate_and_predict_equal_the_networks(task: str) -> None:
+    nets, data = networks("gelu"), rows(N, task, 1)
+    z, losses = predict(nets, data, batch_size=7), evaluate(nets, data, task, batch_size=7)
+    criterion = nn.MSELoss() if task == "regression" else nn.BCEWithLogitsLoss()
+    with torch.no_grad():
+        for k, model in enumerate(unstack(nets)):
+            expected = model(data.X[k % REPEATS]).squeeze(1)
+            torch.testing.assert_close(z[k], expected)
+            torch.testing.assert_close(losses[k], criterion(expected, data.y[k % REPEATS]))
+
+
+def test_large_logits_give_a_finite_loss() -> None:
+    z, y = torch.tensor([[1e4, -1e4]]), torch.tensor([[0.0, 0.0]])
+    assert LOSSES["binary"].mean(z, y).item() == pytest.approx(5e3)
+    assert LOSSES["binary"].gradient(z, y, torch.empty_like(z)).tolist() == [[0.5, 0.0]]
+
+
+def test_comparisons_are_paired() -> None:
+    """Equal networks of one repeat, under two methods, stay equal: they see the same rows in the same order."""
+    one = build(FEATURES, WIDTH, 2, "tanh", torch.float64)
+    glorot_normal_(one, generator=torch.Generator().manual_seed(0))
+    losses, _ = run(stack([one] * K))
+    for step in losses:
+        assert torch.equal(step.training[:REPEATS], step.training[REPEATS:])
+        assert torch.equal(step.validation[:REPEATS], step.validation[REPEATS:])
+        assert step.training[0] != step.training[1]
+
+
+def test_a_network_does_not_depend_on_the_others() -> None:
+    together = networks("tanh")
+    models = unstack(together)
+    losses, _ = run(together)
+    for method in range(METHODS):
+        own = slice(REPEATS * method, REPEATS * (method + 1))
+        alone, _ = run(stack(models[own]))
+        for a, b in zip(alone, losses, strict=True):
+            torch.testing.assert_close(a.validation, b.validation[own], rtol=1e-5, atol=1e-6)
+
+
+def test_two_runs_are_equal_bit_for_bit_and_no_global_stream_is_touched() -> None:
+    first, second = networks("tanh"), networks("tanh")
+    with reference.random_streams_untouched():
+        run(first)
+    run(second)
+    assert torch.equal(first.flat, second.flat)
+
+
+# -- stop rules ----------------------------------------------------------------------------------------------------
+
+EPOCHS = 30
+
+
+def curves(epochs: int = EPOCHS) -> list[list[float]]:
+    losses, _ = run(networks("tanh"), epochs=epochs, learning_rate=0.05)
+    return [[float(step.validation[k]) for step in losses] for k in range(K)]
+
+
+@pytest.mark.parametrize(
+    ("quantile", "patience"), [(0.3, None), (None, 1), (None, 3), (0.1, 2), (None, EPOCHS), (2.0, 5)]
+)
+def test_stop_rules_are_early_stopping_one_by_one(quantile: float | None, patience: int | None) -> None:
+    free = curves()
+    low, high = min(map(min, free)), max(curve[0] for curve in free)
+    target = None if quantile is None else low + quantile * (high - low)
+    losses, trained = run(
+        networks("tanh"), epochs=EPOCHS, learning_rate=0.05, stop=StopRules(target, patience)
+    )
+    ends = []
+    for k, curve in enumerate(free):
+        end, rule, best = reference.stopping(curve, target, patience)
+        own = [float(step.validation[k]) for step in losses if not step.validation[k].isnan()]
+        assert own == curve[: end + 1]
+        assert [step.epoch for step in losses if not step.training[k].isnan()] == list(range(end + 1))
+        assert (trained.stopped[k], int(trained.best_epoch[k])) == (rule, best)
+        assert float(trained.best_loss[k]) == curve[best]
+        ends.append(end)
+    assert losses[-1].epoch == max(ends)
+    if quantile != 2.0 and patience != EPOCHS:
+        assert any(trained.stopped)
+
+
+def test_a_stopped_network_keeps_its_best_parameters() -> None:
+    nets = networks("tanh")
+    alone = run_alone(unstack(nets), "regression", EPOCHS, learning_rate=0.05)
+    _, trained = run(nets, epochs=EPOCHS, learning_rate=0.05, stop=StopRules(patience=1))
+    assert "patience" in trained.stopped
+    for model, twin, best in zip(unstack(trained.best), alone, trained.best_epoch.tolist(), strict=True):
+        assert_same(model, twin.states[best], tolerance=1e-3)
+    torch.testing.assert_close(
+        evaluate(trained.best, rows(M, "regression", 2), "regression"), trained.best_loss
+    )
+
+
+def test_a_time_budget_ends_the_run_after_the_epoch_that_used_it_up() -> None:
+    losses, trained = run(networks("tanh"), epochs=EPOCHS, stop=StopRules(seconds=1e-9))
+    assert [step.epoch for step in losses] == [0, 1]
+    assert set(trained.stopped) == {"time"}
+    assert trained.seconds > 1e-9
+
+
+def test_time_spent_in_a_checkpoint_does_not_count() -> None:
+    """Waiting there (a pause) is no training: 10 calls of .05 seconds would be more than the budget."""
+    losses, trained = run(
+        networks("tanh"), epochs=2, stop=StopRules(seconds=0.4), checkpoint=lambda: time.sleep(0.05)
+    )
+    assert losses[-1].epoch == 2
+    assert trained.seconds < 0.4
+
+
+def test_no_epochs_only_measure() -> None:
+    nets = networks("tanh")
+    before = nets.flat.clone()
+    losses, trained = run(nets, epochs=0)
+    assert [step.epoch for step in losses] == [0]
+    assert torch.equal(trained.best.flat, before)
+    assert torch.equal(nets.flat, before)
+
+
+def test_a_network_that_diverges_keeps_its_start_and_spoils_no_other() -> None:
+    nets = networks("identity")
+    with torch.no_grad():
+        nets.weights[0][0] = 1e30
+        nets.weights[1][0] = 1e30
+    start = unstack(nets)[0].state_dict()
+    losses, trained = run(nets)
+    clean, _ = run(networks("identity"))
+    assert_same(unstack(trained.best)[0], start, tolerance=0)
+    for step, other in zip(losses, clean, strict=True):
+        assert not step.validation[0].isfinite()
+        torch.testing.assert_close(step.validation[1:], other.validation[1:])
+
+
+# -- being watched and interrupted ---------------------------------------------------------------------------------
+
+
+class Stop(Exception):
+    pass
+
+
+def test_a_checkpoint_is_called_after_every_mini_batch_and_may_end_the_run() -> None:
+    calls: list[int] = []
+
+    def checkpoint() -> None:
+        calls.append(1)
+        if len(calls) == 8:  # the third mini-batch of the second epoch
+            raise Stop
+
+    steps = fit(
+        networks("tanh"), rows(N, "regression", 1), rows(M, "regression", 2), task="regression", epochs=9,
+        batch_size=BATCH, learning_rate=1e-3, generators=generators(), checkpoint=checkpoint,
+    )  # fmt: skip
+    seen = [next(steps), next(steps)]
+    assert [step.epoch for step in seen if isinstance(step, Losses)] == [0, 1]
+    assert len(calls) == 5
+    with pytest.raises(Stop):
+        next(steps)
+    assert len(calls) == 8
+    assert list(steps) == []
+
+
+def test_whoever_reads_the_epochs_keeps_their_own_grad_mode() -> None:
+    """A generator must not leave torch's gradients switched off between its steps."""
+    steps = fit(
+        networks("tanh"), rows(N, "regression", 1), rows(M, "regression", 2), task="regression", epochs=2,
+        batch_size=BATCH, learning_rate=1e-3, generators=generators(),
+    )  # fmt: skip
+    try:
+        modes = [torch.is_grad_enabled() for _ in steps]
+    finally:
+        torch.set_grad_enabled(True)
+    assert all(modes)
