@@ -54,6 +54,16 @@ def stream(run: Run) -> list[tuple[str, int, int, str, float]]:
     return seen + run.rows(seen[-1][2] if seen else -1)
 
 
+def held(run: Run) -> int:
+    """The epoch at which a paused run has come to rest."""
+    epoch, since = run.epoch, time.monotonic()
+    while time.monotonic() - since < 0.7:
+        if run.epoch != epoch:
+            epoch, since = run.epoch, time.monotonic()
+        time.sleep(0.02)
+    return epoch
+
+
 def worker_process(run: Run) -> psutil.Process:
     """The process that trains the run, found by the port it listens on."""
     port = int(run.worker.rsplit(":", 1)[1])
@@ -169,8 +179,7 @@ def test_pause_uses_no_processor_and_resume_goes_on(engine: Engine) -> None:
     assert cpu(process) > before
     run.pause()
     assert run.state == "paused"
-    time.sleep(0.3)
-    before, epoch = cpu(process), run.epoch
+    epoch, before = held(run), cpu(process)
     time.sleep(2.0)
     assert cpu(process) - before < 0.15
     assert run.epoch == epoch
@@ -198,13 +207,11 @@ def test_step_runs_one_epoch(engine: Engine) -> None:
     wait(lambda: run.epoch >= 2)
     run.step()
     run.pause()
-    time.sleep(0.3)
     for _ in range(3):
-        epoch = run.epoch
+        epoch = held(run)
         run.step()
         wait(lambda epoch=epoch: run.epoch > epoch)  # type: ignore[misc]
-        time.sleep(0.15)
-        assert run.epoch == epoch + 1
+        assert held(run) == epoch + 1
         assert run.state == "paused"
 
 
@@ -307,19 +314,18 @@ def test_the_queue_is_in_order_and_bounded(engine: Engine) -> None:
 
 @pytest.mark.parametrize("paused", [False, True])
 def test_a_killed_worker_loses_nothing(engine: Engine, paused: bool) -> None:
-    experiment = fresh(0.02, 60)
+    experiment = fresh(0.02, 100)
     run = engine.submit(experiment)
     wait(lambda: run.epoch >= 20)
+    process = worker_process(run)
     if paused:
         run.pause()
-        time.sleep(0.2)
-    epoch, process = run.epoch, worker_process(run)
+        epoch = held(run)
     process.send_signal(signal.SIGKILL)
     wait(lambda: "started again" in run.message)
     wait(lambda: "caught up" in run.message)
     if paused:
-        time.sleep(0.3)
-        assert (run.state, run.epoch) == ("paused", epoch)
+        assert (run.state, held(run)) == ("paused", epoch)
         run.resume()
     assert stream(run) == expected(experiment)
     assert "caught up" in run.message
@@ -328,7 +334,7 @@ def test_a_killed_worker_loses_nothing(engine: Engine, paused: bool) -> None:
 
 @pytest.mark.slow
 def test_both_workers_killed(engine: Engine) -> None:
-    experiment = fresh(0.02, 60)
+    experiment = fresh(0.05, 100)
     run, other = engine.submit(experiment), engine.submit(endless())
     wait(lambda: run.epoch >= 5 and other.epoch >= 5)
     for process in (worker_process(run), worker_process(other)):

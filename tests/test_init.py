@@ -250,7 +250,9 @@ def test_tensors_arrays_frames_and_lists_are_the_same_data() -> None:
         model = build(4, 4, 2, "tanh", DOUBLE)
         stein_glm_(model, *form, task="regression")
         states.append(state(model))
-    assert all(equal(states[0], other) for other in states[1:])
+    for other in states[1:]:  # a frame's columns lie in another order in memory: another rounding
+        for name, value in states[0].items():
+            torch.testing.assert_close(other[name], value, rtol=0, atol=1e-9)
 
 
 def test_data_and_gradients_are_left_alone() -> None:

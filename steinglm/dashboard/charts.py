@@ -30,7 +30,7 @@ _QUANTITIES = {
     "moment_eigenvalue": ("Eigenvalue spectrum", "eigenvalue of the cross-moment"),
     "weight_singular_value": ("Singular values", "singular value of the weights"),
 }
-_LOSSES = {"training_loss": 2.4, "validation_loss": 1.1}  # the width of the line
+_LOSSES = {"training_loss": 2.8, "validation_loss": 1.3}  # the width of the line
 
 
 def thin(values: NDArray[np.floating[Any]], points: int = POINTS) -> NDArray[np.intp]:
@@ -224,7 +224,7 @@ def _add_behind(figure: go.Figure, method: str, label: str, line: pd.Series, flo
         "meta": {"method": method, "role": "behind", "label": label},
     }  # fmt: skip
     figure.add_scatter(
-        x=x, y=y, mode="lines", line={"color": look.color, "dash": look.dash, "width": 1}, **shared
+        x=x, y=y, mode="lines", line={"color": look.color, "dash": look.dash, "width": 0.8}, **shared
     )
     if first:
         word = {

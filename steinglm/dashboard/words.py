@@ -115,5 +115,7 @@ def headline(rows: pd.DataFrame, experiment: Experiment, title: str) -> str:
     clauses = [f"{_listed(names)} {fate}s" for fate, names in fates.items()]
     best = str(start.idxmin())
     begins = f"{TITLES.get(best, best)} starts at the lowest loss, {number(float(start.min()))}"
-    signal = f"the signal of {', of '.join(clauses)}" if experiment.depth > 1 else ""
-    return f"On {title}, {layers} of {experiment.activation}: {'; '.join(filter(None, [signal, begins]))}."
+    signal = f"the signal of {', of '.join(clauses)}"
+    if len(fates) == 1 and len(table.columns) > 1:
+        signal = f"every signal {next(iter(fates))}s"
+    return f"On {title}, {layers} of {experiment.activation}: {f'{signal}; ' if experiment.depth > 1 else ''}{begins}."

@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Locator, Page, Response
 
 LIMIT = 50_000
 Open = Callable[..., "Page"]
@@ -69,6 +69,18 @@ def drag(page: "Page", title: str) -> None:
     page.mouse.up()
 
 
+def answers_of_the_feed(page: "Page") -> list["Response"]:
+    """A list that fills as the browser is answered."""
+    answers: list[Response] = []
+
+    def keep(response: "Response") -> None:
+        if "/rows" in response.url:
+            answers.append(response)
+
+    page.on("response", keep)
+    return answers
+
+
 def visible(page: "Page", method: str) -> list[bool]:
     """Whether the method's traces are shown, over all charts."""
     own = "(plots, method) => plots.flatMap(el => el.data).filter(t => t.legendgroup === method)"
@@ -77,9 +89,7 @@ def visible(page: "Page", method: str) -> list[bool]:
 
 
 def test_fifty_updates_keep_the_element_the_zoom_and_the_hidden_method(demo: Open, page: "Page") -> None:
-    answers: list[Any] = []
-    frames: list[int] = []
-    page.on("response", lambda response: "/rows" in response.url and answers.append(response))
+    answers, frames = answers_of_the_feed(page), list[int]()
     page.on("websocket", lambda socket: socket.on("framereceived", lambda data: frames.append(len(data))))
     demo(run="fifty-5000")
     wait_for_epoch(page, 10)
@@ -166,12 +176,11 @@ def test_a_reloaded_page_catches_up(demo: Open, page: "Page") -> None:
 
 
 def test_a_long_run_arrives_in_small_pages_and_is_thinned(demo: Open, page: "Page") -> None:
-    sizes: list[int] = []
-    page.on("response", lambda response: "/rows" in response.url and sizes.append(len(response.body())))
+    answers = answers_of_the_feed(page)
     demo(run="done-4000")
     wait_for_epoch(page, 4000)
-    assert len(sizes) > 1
-    assert max(sizes) <= LIMIT
+    assert len(answers) > 1
+    assert max(len(answer.body()) for answer in answers) <= LIMIT
     counts = plot(page, "Learning").evaluate(
         "el => el.data.filter(t => t.meta.role === 'line').map(t => t.x.length)"
     )
