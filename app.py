@@ -2,6 +2,6 @@
 
 import streamlit as st
 
-from steinglm.dashboard.server import lifespan, routes
+from steinglm.dashboard.server import lifespan, middleware, routes
 
-app = st.App("pages/router.py", lifespan=lifespan, routes=routes())
+app = st.App("pages/router.py", lifespan=lifespan, routes=routes(), middleware=middleware())

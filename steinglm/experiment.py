@@ -280,8 +280,10 @@ def _epochs_to_best_baseline(history: pd.DataFrame, names: list[tuple[str, int]]
     final = losses.groupby(level=["method", "repeat"])["value"].last()
     found = []
     for method, repeat in names:
-        baselines = [final[name] for name in names if name[1] == repeat and name[0] != "steinglm"]
-        own = losses.loc[[(method, repeat)]]
+        # a network whose loss was never a number has no rows
+        others = [name for name in names if name[1] == repeat and name[0] != "steinglm"]
+        baselines = [final[name] for name in others if name in final.index]
+        own = losses[losses.index.isin([(method, repeat)])]
         reached = own.loc[own["value"] <= min(baselines), "epoch"] if baselines else own.loc[:, "epoch"][:0]
         found.append(float(reached.min()) if len(reached) else float("nan"))
     return found

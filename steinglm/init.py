@@ -6,7 +6,7 @@ is a generalized linear model. `glorot_normal_`, `he_normal_` and `orthogonal_` 
 draw from the generator they are given, never from torch's global one, and change either the whole model or nothing.
 """
 
-import math
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -125,11 +125,11 @@ INITIALIZERS: dict[str, Callable[..., nn.Module]] = {
 
 def _glorot(weight: Tensor, generator: torch.Generator) -> Tensor:
     n_out, n_in = weight.shape
-    return _truncated_normal(weight, math.sqrt(2 / (n_in + n_out)), generator)
+    return _truncated_normal(weight, (2 / (n_in + n_out)) ** 0.5, generator)
 
 
 def _he(weight: Tensor, generator: torch.Generator) -> Tensor:
-    return _truncated_normal(weight, math.sqrt(2 / weight.shape[1]), generator)
+    return _truncated_normal(weight, (2 / weight.shape[1]) ** 0.5, generator)
 
 
 def _orthogonal(weight: Tensor, generator: torch.Generator) -> Tensor:
@@ -201,7 +201,8 @@ def _links(model: nn.Module, X: Tensor) -> list[_Link]:
         for m in leaf[1:]
     ]
     try:
-        model(X[:2])
+        with _evaluating(model):
+            model(X[:2])
     except RuntimeError as err:
         raise InvalidInputError(
             "X", "a table that the model accepts", tuple(X.shape), f"the model says: {err}"
@@ -232,7 +233,8 @@ def _visit(model: nn.Module, X: Tensor, links: list[_Link], act: Callable[[_Link
         for link in links
     ]
     try:
-        model(X)
+        with _evaluating(model):
+            model(X)
     finally:
         for hook in hooks:
             hook.remove()
@@ -269,6 +271,8 @@ def _glm_output_(
     if validation is None:
         order = torch.randperm(len(h), generator=generator).numpy()
         held, kept = np.array_split(order, [len(h) // 5])
+        if np.ptp(target[kept]) == 0:
+            kept = order  # the only row of a class would be held out
         choice = fit_output(h[kept], target[kept], task=task, h_validation=h[held], y_validation=target[held])
         fit = fit_output(
             h,
@@ -280,6 +284,10 @@ def _glm_output_(
         )
     else:
         X_validation, y_validation = _as_table(model, *validation)
+        if X_validation.shape[1:] != X.shape[1:]:
+            got = tuple(X_validation.shape)
+            raise InvalidInputError("validation X", f"of {X.shape[1]} columns", got, "prepare it like X")
+        _check_values(X_validation, y_validation, task, "validation ")
         h_validation = _inputs_of(model, last, X_validation)
         fit = fit_output(h, target, task=task, h_validation=h_validation, y_validation=y_validation.numpy())
     weight = last.linear.weight
@@ -293,6 +301,18 @@ def _inputs_of(model: nn.Module, link: _Link, X: Tensor) -> np.ndarray:
     captured: list[Tensor] = []
     _visit(model, X, [link], lambda _, h: captured.append(h))
     return captured[0].double().numpy()
+
+
+@contextmanager
+def _evaluating(model: nn.Module) -> Iterator[None]:
+    """Forward passes in which dropout draws no random numbers and batch normalization counts no rows."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
 
 
 @contextmanager
@@ -320,8 +340,10 @@ def _default_alpha(link: _Link) -> float | str:
 
 
 def _check_alpha(alpha: float | str | None) -> None:
-    number = isinstance(alpha, int | float) and not isinstance(alpha, bool)
-    if not (alpha is None or alpha == "auto" or (number and 0 < float(alpha) < math.inf)):
+    number = (
+        isinstance(alpha, int | float) and not isinstance(alpha, bool) and 0 < alpha <= sys.float_info.max
+    )
+    if not (number or alpha is None or alpha == "auto"):
         raise InvalidInputError(
             "alpha", "a positive number, 'auto' or None", alpha, "1 suits tanh, 4 sigmoid"
         )
@@ -335,8 +357,8 @@ def _check_choice(argument: str, value: str, choices: tuple[str, ...]) -> None:
 def _as_table(model: nn.Module, X: Any, y: Any) -> tuple[Tensor, Tensor]:
     dtype = next(model.parameters()).dtype
     try:
-        X = torch.as_tensor(X if isinstance(X, Tensor) else np.asarray(X, dtype=np.float64)).to(dtype)
-        y = torch.as_tensor(y if isinstance(y, Tensor) else np.asarray(y, dtype=np.float64)).double()
+        X = torch.as_tensor(X if isinstance(X, Tensor) else np.require(X, np.float64, "W")).to(dtype)
+        y = torch.as_tensor(y if isinstance(y, Tensor) else np.require(y, np.float64, "W")).double()
     except (TypeError, ValueError) as err:
         raise InvalidInputError("X and y", "numbers", str(err), "encode categories first") from err
     if X.dim() != 2 or 0 in X.shape:
@@ -360,15 +382,22 @@ def _check_data(model: nn.Module, X: Any, y: Any, task: str | None) -> tuple[Ten
         raise InvalidInputError(
             "X", f"a table of {MIN_ROWS} rows or more", f"{len(X)} rows", "bring more data"
         )
-    for name, values in (("X", X), ("y", y)):
-        if not torch.isfinite(values).all():
-            bad = int((~torch.isfinite(values)).sum())
-            raise InvalidInputError(name, "finite", f"{bad} values nan or inf", "drop or impute these rows")
-    if task == "binary" and not ((y == 0) | (y == 1)).all():
-        raise InvalidInputError("y", "0 or 1 in a binary task", y.unique()[:5].tolist(), "encode the classes")
+    _check_values(X, y, str(task))
     if y.min() == y.max():
         what = "both classes" if task == "binary" else "a response that varies"
         raise InvalidInputError(
             "y", what, f"{float(y[0]):g} in every row", "there is nothing to learn from it"
         )
     return X, y
+
+
+def _check_values(X: Tensor, y: Tensor, task: str, part: str = "") -> None:
+    for name, values in (("X", X), ("y", y)):
+        if not torch.isfinite(values).all():
+            bad = int((~torch.isfinite(values)).sum())
+            raise InvalidInputError(
+                part + name, "finite", f"{bad} values nan or inf", "drop or impute these rows"
+            )
+    if task == "binary" and not ((y == 0) | (y == 1)).all():
+        got = y.unique()[:5].tolist()
+        raise InvalidInputError(f"{part}y", "0 or 1 in a binary task", got, "encode the classes")

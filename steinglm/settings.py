@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import sys
 from dataclasses import asdict, dataclass, fields
 from difflib import get_close_matches
 from typing import Any
@@ -108,6 +109,8 @@ class Experiment:
     @classmethod
     def from_dict(cls, settings: dict[str, Any]) -> "Experiment":
         """The experiment with these settings; what is not named has its default."""
+        if not isinstance(settings, dict):
+            raise InvalidInputError("settings", "names with values", settings, "see Experiment.as_dict")
         known = tuple(field.name for field in fields(cls))
         for name in settings:
             _choice("setting", name, known)
@@ -138,7 +141,7 @@ def _whole(argument: str, value: object, low: int, high: int, cure: str, *, opti
 
 def _positive(argument: str, value: object, high: float, cure: str) -> float:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (number and 0 < value < math.inf and value <= high):  # type: ignore[operator]
+    if not (number and 0 < value <= min(high, sys.float_info.max)):  # type: ignore[operator]
         limit = "" if high == math.inf else f" up to {high:g}"
         raise InvalidInputError(argument, f"a positive number{limit}", value, cure)
     return float(value)  # type: ignore[arg-type]

@@ -9,6 +9,8 @@ the LAPACK build.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 import torch
@@ -131,9 +133,9 @@ def cross_moment(
     if score not in SCORES:
         raise InvalidInputError("score", f"one of {', '.join(SCORES)}", score, "choose one of these")
     if isinstance(h, np.ndarray | Tensor):
-        sums = _sums_of_table(torch.as_tensor(h), torch.as_tensor(y), score)
+        sums = _sums_of_table(_tensor(h), _tensor(y), score)
     else:
-        sums = _sums_of_chunks(h, y, score)  # type: ignore[arg-type]  # both are iterables here
+        sums = _sums_of_chunks(h, y, score)
     M = SCORES[score](sums)
     if not torch.isfinite(M).all():
         raise InvalidInputError(
@@ -157,7 +159,7 @@ def _sums_of_table(h: Tensor, y: Tensor, score: str) -> _Sums:
 
 def _sums_of_chunks(h: Iterable[Tensor], y: Iterable[Tensor], score: str) -> _Sums:
     """The sums about the first chunk's means; `_centered` corrects for the difference, for which it needs u u^T."""
-    chunks = _checked(zip(h, y, strict=True))
+    chunks = _checked(zip_longest(h, y))
     first = next(chunks, None)
     if first is None:
         raise InvalidInputError("h", "at least one chunk of rows", "none", "pass a non-empty iterable")
@@ -172,10 +174,15 @@ def _sums_of_chunks(h: Iterable[Tensor], y: Iterable[Tensor], score: str) -> _Su
     return _accumulate(rows(), h0, y0, second=score != "identity")
 
 
-def _checked(chunks: Iterable[tuple[Tensor, Tensor]]) -> Iterator[tuple[Tensor, Tensor]]:
+def _checked(chunks: Iterable[tuple[Tensor | None, Tensor | None]]) -> Iterator[tuple[Tensor, Tensor]]:
     d: int | None = None
     for h, y in chunks:
-        h, y = torch.as_tensor(h), torch.as_tensor(y)
+        if h is None or y is None:
+            got = "more of y" if h is None else "more of h"
+            raise InvalidInputError(
+                "h and y", "as many chunks of one as of the other", got, "pair the chunks"
+            )
+        h, y = _tensor(h), _tensor(y)
         _check_rows(h, y)
         if d is not None and h.shape[1] != d:
             raise InvalidInputError(
@@ -183,6 +190,11 @@ def _checked(chunks: Iterable[tuple[Tensor, Tensor]]) -> Iterator[tuple[Tensor, 
             )
         d = h.shape[1]
         yield h, y
+
+
+def _tensor(values: Any) -> Tensor:
+    # torch warns of arrays that it could not write to, such as a data frame's
+    return torch.as_tensor(values if isinstance(values, Tensor) else np.require(values, requirements="W"))
 
 
 def _check_rows(h: Tensor, y: Tensor) -> None:

@@ -145,6 +145,7 @@ class _Workspaces(dict[int, _Workspace]):
         return self[b]
 
 
+@torch.no_grad()  # as a decorator it does not reach whoever reads the epochs
 def fit(
     networks: Stack,
     training: Rows,
@@ -172,34 +173,33 @@ def fit(
     parameter = torch.nn.Parameter(networks.flat, requires_grad=True)
     parameter.grad = gradients.flat
     adam = torch.optim.Adam([parameter], lr=learning_rate, fused=True)
-    with torch.no_grad():
-        progress = _Progress(networks, stop)
-        yield progress.record(
-            0,
-            _mean_loss(spaces, training, loss, batch_size),
-            _mean_loss(spaces, validation, loss, batch_size),
-        )
-        for epoch in range(1, epochs + 1):
-            if progress.over:
-                break
-            start, waited = time.perf_counter(), 0.0
-            total = torch.zeros(len(networks.weights[0]))
-            for index in _batches(training, batch_size, generators):
-                space = spaces[index.shape[1]]
-                space.take(training, index)
-                z = space.forward(networks)
-                total += loss.mean(z, space.y) * index.shape[1]
-                loss.gradient(z, space.y, space.gz.squeeze(2))
-                space.backward(networks, gradients)
-                adam.step()
-                if checkpoint is not None:
-                    before = time.perf_counter()
-                    checkpoint()
-                    waited += time.perf_counter() - before
-            losses = total / training.y.shape[1], _mean_loss(spaces, validation, loss, batch_size)
-            progress.seconds += time.perf_counter() - start - waited
-            yield progress.record(epoch, *losses)
-        yield progress.trained()
+    progress = _Progress(networks, stop)
+    yield progress.record(
+        0,
+        _mean_loss(spaces, training, loss, batch_size),
+        _mean_loss(spaces, validation, loss, batch_size),
+    )
+    for epoch in range(1, epochs + 1):
+        if progress.over:
+            break
+        start, waited = time.perf_counter(), 0.0
+        total = networks.flat.new_zeros(len(networks.weights[0]))
+        for index in _batches(training, batch_size, generators):
+            space = spaces[index.shape[1]]
+            space.take(training, index)
+            z = space.forward(networks)
+            total += loss.mean(z, space.y) * index.shape[1]
+            loss.gradient(z, space.y, space.gz.squeeze(2))
+            space.backward(networks, gradients)
+            adam.step()
+            if checkpoint is not None:
+                before = time.perf_counter()
+                checkpoint()
+                waited += time.perf_counter() - before
+        losses = total / training.y.shape[1], _mean_loss(spaces, validation, loss, batch_size)
+        progress.seconds += time.perf_counter() - start - waited
+        yield progress.record(epoch, *losses)
+    yield progress.trained()
 
 
 def _batches(rows: Rows, size: int, generators: Sequence[torch.Generator]) -> tuple[Tensor, ...]:
@@ -215,7 +215,7 @@ class _Progress:
         K = len(networks.weights[0])
         self.networks, self.stop, self.seconds = networks, stop, 0.0
         self.best = networks.like(networks.flat.clone())
-        self.best_loss = torch.full((K,), torch.inf)
+        self.best_loss = networks.flat.new_full((K,), torch.inf)
         self.best_epoch = torch.zeros(K, dtype=torch.long)
         self.stopped = [""] * K
 
@@ -257,7 +257,7 @@ class _Progress:
 def _mean_loss(spaces: _Workspaces, rows: Rows, loss: Loss, size: int) -> Tensor:
     """The mean loss (K,) over all rows of each network's repeat."""
     R, n = rows.y.shape
-    total = torch.zeros(len(spaces.networks.weights[0]))
+    total = spaces.networks.flat.new_zeros(len(spaces.networks.weights[0]))
     for index in torch.arange(n).expand(R, n).split(size, dim=1):
         space = spaces[index.shape[1]]
         space.take(rows, index)

@@ -30,7 +30,7 @@ QUIET = {  # an idle cluster of ours then costs about 7% of a core and not 17%
     "distributed.worker.profile.enabled": False,
 }
 
-_controls: dict[str, "Control"] = {}
+_controls: dict[tuple[str, str], "Control"] = {}  # by topic of orders and name of the run
 
 
 class _Stopped(BaseException):
@@ -42,13 +42,12 @@ class Control:
 
     Parameters
     ----------
-    orders : the topic on which orders come
     sequence : number of the first table of orders that knows this run
     send : called with a list of (epoch, rows)
     """
 
-    def __init__(self, orders: str, sequence: int, send: Callable[[list[tuple[int, Any]]], None]) -> None:
-        self.orders, self.sequence, self._send = orders, sequence, send
+    def __init__(self, sequence: int, send: Callable[[list[tuple[int, Any]]], None]) -> None:
+        self.sequence, self._send = sequence, send
         self.epoch = -1
         self.limit: int | None = None
         self.stopped = False
@@ -110,8 +109,8 @@ class Control:
 
 def _receive(topic: str, event: tuple[float, dict[str, Any]]) -> None:
     _, orders = event
-    for name, control in list(_controls.items()):
-        if control.orders == topic:
+    for (listens_to, name), control in list(_controls.items()):
+        if listens_to == topic:
             control.obey(orders["sequence"], orders["limits"], name)
 
 
@@ -139,7 +138,7 @@ def run(name: str, experiment: dict[str, Any], trainer: str, topic: str, orders:
     def send(epochs: list[tuple[int, Any]]) -> None:
         worker.log_event(topic, {"run": name, "epochs": epochs})
 
-    control = _controls[name] = Control(orders, sequence, send)
+    control = _controls[orders, name] = Control(sequence, send)
     try:
         _listen(orders)
         worker.log_event(topic, {"run": name, "started": worker.address})
@@ -148,7 +147,7 @@ def run(name: str, experiment: dict[str, Any], trainer: str, topic: str, orders:
         return None
     finally:
         control.flush()
-        del _controls[name]
+        del _controls[orders, name]
 
 
 def _train(experiment: dict[str, Any], trainer: str, control: Control) -> Any:
@@ -156,18 +155,20 @@ def _train(experiment: dict[str, Any], trainer: str, control: Control) -> Any:
 
     from steinglm.experiment import Epoch, Experiment
 
-    torch.set_num_threads(
-        1
-    )  # sums then do not depend on the number of cores: every worker gives the same rows
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # the order of sums, and so the rows, then do not depend on the machine's cores
     result = None
-    with closing(load(trainer)(Experiment.from_dict(experiment), checkpoint=control.checkpoint)) as items:
-        for item in items:
-            if isinstance(item, Epoch):
-                # the history of a result has no NaN either: a network that has stopped early has no rows
-                control.record(item.epoch, [row for row in item.rows if row[-1] == row[-1]])
-                control.checkpoint()
-            else:
-                result = item
+    try:
+        with closing(load(trainer)(Experiment.from_dict(experiment), checkpoint=control.checkpoint)) as items:
+            for item in items:
+                if isinstance(item, Epoch):
+                    # a result's history has no NaN either: a network that has stopped early has no rows
+                    control.record(item.epoch, [row for row in item.rows if row[-1] == row[-1]])
+                    control.checkpoint()
+                else:
+                    result = item
+    finally:
+        torch.set_num_threads(threads)
     return result
 
 

@@ -282,12 +282,29 @@ def test_a_run_that_nobody_watches_stops(engine: Engine) -> None:
 
 
 def test_a_checkpoint_costs_little() -> None:
-    control = Control("orders", 0, lambda _: None)
+    control = Control(0, lambda _: None)
     calls = 20_000
     start = time.perf_counter()
     for _ in range(calls):
         control.checkpoint()
     assert (time.perf_counter() - start) / calls < 5e-6
+
+
+def test_orders_come_late_twice_and_not_at_all() -> None:
+    control = Control(5, lambda _: None)
+    control.obey(4, {}, "run")  # a table from before the run was known
+    assert not control.stopped
+    control.record(7, [])
+    control.obey(6, {"run": 9}, "run")
+    control.obey(6, {"run": 9}, "run")
+    control.checkpoint()
+    assert control.limit == 9
+    control.obey(8, {"other": None}, "run")
+    assert control.stopped
+    control.obey(7, {"run": None}, "run")
+    with pytest.raises(BaseException, match="") as stopped:
+        control.checkpoint()
+    assert not isinstance(stopped.value, Exception)
 
 
 # The queue

@@ -3,18 +3,21 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from typing import Any
 
 import pandas as pd
 import torch
 import streamlit as st
+from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from steinglm.dashboard import live, words
 from steinglm.engine import Engine
 from steinglm.experiment import Experiment
 
-__all__ = ["engine", "feed", "lifespan", "routes"]
+__all__ = ["engine", "feed", "lifespan", "middleware", "routes"]
 
 COLUMNS = ("method", "repeat", "epoch", "quantity", "value")
 _engine = Engine()
@@ -42,12 +45,42 @@ def feed(key: str, since: int) -> Mapping[str, Any] | None:
     run = _engine.find(key)
     if run is None:
         return None
-    latest = pd.DataFrame(run.rows(run.epoch - 1), columns=list(COLUMNS))
-    sentence = words.learning(latest) if len(latest) else ""
     rows = [dict(zip(COLUMNS, row, strict=True)) for row in run.rows(since)]
+    sentence = _sentence(run.name, run.epoch) if run.epoch >= 0 else ""
     return {"run": run.name, "state": run.state, "rows": rows, "sentence": sentence}
+
+
+@lru_cache(maxsize=64)
+def _sentence(name: str, epoch: int) -> str:
+    """What the latest epoch of a run says, once for all who watch it."""
+    run = next((run for run in _engine.runs() if run.name == name), None)
+    rows = [row for row in run.rows(epoch - 1) if row[2] == epoch] if run is not None else []
+    return words.learning(pd.DataFrame(rows, columns=list(COLUMNS))) if rows else ""
 
 
 def routes() -> list[BaseRoute]:
     """The routes of the live charts."""
     return live.routes(feed)
+
+
+class _Headers:
+    """Adds headers to every page of HTML."""
+
+    def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
+        self.app = app
+        self.headers = [(name.encode(), value.encode()) for name, value in headers.items()]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = dict(message["headers"])
+                if given.get(b"content-type", b"").startswith(b"text/html"):
+                    message["headers"] = [*message["headers"], *self.headers]
+            await send(message)
+
+        await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
+
+
+def middleware() -> list[Middleware]:
+    """What every page of HTML is sent with: the charts' scripts are wanted early."""
+    return [Middleware(_Headers, headers={"link": live.preload()})]

@@ -167,14 +167,10 @@ def test_assets_are_served_and_their_urls_change_with_their_content() -> None:
         assert len(body) > 1000
 
 
-def test_plotly_js_is_of_the_version_that_plotly_ships() -> None:
-    """The figures are made by plotly and drawn by the bundle beside live.js: the two must belong together."""
-    ours = (Path(live.__file__).with_name("plotly-basic.min.js")).read_text(encoding="utf-8")[:200]
-    theirs = (Path(plotly.__file__).parent / "package_data" / "plotly.min.js").read_text(encoding="utf-8")[
-        :200
-    ]
-    version = re.compile(r"plotly\.js (?:\(basic - minified\) )?v([\d.]+)")
-    assert version.search(ours)[1] == version.search(theirs)[1]  # type: ignore[index]
+def test_the_page_preloads_what_the_charts_need() -> None:
+    header = live.preload()
+    assert live._assets()["plotly"] in header
+    assert live._assets()["module"] in header
 
 
 def test_feed_url() -> None:
