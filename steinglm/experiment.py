@@ -76,7 +76,7 @@ class Result:
     state: dict[str, Tensor]
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=50)  # as many as an experiment may have repeats
 def split(dataset: str, seed: int, repeat: int) -> datasets.Split:
     """The split of a repeat: training, validation and test rows, prepared."""
     return datasets.prepare(datasets.load(dataset), int(_seeds(seed, repeat)[0]))
@@ -275,7 +275,7 @@ def _test_metric(z: Tensor, y: Tensor, task: str) -> list[float]:
 
 
 def _epochs_to_best_baseline(history: pd.DataFrame, names: list[tuple[str, int]]) -> list[float]:
-    """The first epoch at which each network's training loss is down to the lowest final one of its repeat's baselines."""
+    """The first epoch at which a network's training loss is down to the lowest final one of its repeat's baselines."""
     losses = history[history["quantity"] == "training_loss"].set_index(["method", "repeat"]).sort_index()
     final = losses.groupby(level=["method", "repeat"])["value"].last()
     found = []
@@ -299,6 +299,6 @@ def summarize(summary: pd.DataFrame) -> pd.DataFrame:
         "epochs_to_best_baseline",
     ]
     table = summary.groupby("method", sort=False)[numbers].agg(["mean", "std"])
-    table.columns = [f"{name}_{'sd' if kind == 'std' else kind}" for name, kind in table.columns]
+    table.columns = pd.Index([f"{name}_{kind}" for name in numbers for kind in ("mean", "sd")])
     table["training_seconds"] = summary.groupby("method", sort=False)["training_seconds"].first()
     return table.reset_index()

@@ -22,8 +22,10 @@ def code(experiment: Experiment) -> str:
     >>> print(code(Experiment(depth=40)).splitlines()[7])
         depth=40,
     """
-    settings = "\n".join(f"    {field.name}={getattr(experiment, field.name)!r}," for field in fields(Experiment))
-    return f'''import torch
+    settings = "\n".join(
+        f"    {field.name}={getattr(experiment, field.name)!r}," for field in fields(Experiment)
+    )
+    return f"""import torch
 
 from steinglm.experiment import Experiment, initialize, summarize, train
 
@@ -34,7 +36,7 @@ experiment = Experiment(
 layers = initialize(experiment)  # method, repeat, layer, quantity, rank, value
 *epochs, result = train(experiment)  # result.history, result.summary, result.state
 print(summarize(result.summary).to_string(index=False))
-'''
+"""
 
 
 def as_csv(rows: pd.DataFrame) -> bytes:

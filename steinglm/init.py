@@ -6,26 +6,24 @@ is a generalized linear model. `glorot_normal_`, `he_normal_` and `orthogonal_` 
 draw from the generator they are given, never from torch's global one, and change either the whole model or nothing.
 """
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from steinglm.checks import as_table, check_alpha, check_choice, check_data, check_values
 from steinglm.exceptions import InvalidInputError
 from steinglm.glm import OutputFit, fit_output
-from steinglm.mlp import ACTIVATIONS, activation_of
+from steinglm.mlp import ACTIVATIONS
 from steinglm.stein import SCORES, cross_moment, directions, random_frame
+from steinglm.tracing import Link, all_or_nothing, execution_order, inputs_of, linear_layers, visit
 
 __all__ = ["INITIALIZERS", "glorot_normal_", "he_normal_", "orthogonal_", "stein_glm_"]
 
 # The sd of a standard normal truncated at two sd; dividing by it restores the stated variance (as Keras does).
 TRUNCATED_SD = 0.87962566103423978
-MIN_ROWS = 10
 Data = tuple[Any, Any]  # (X, y): tensors, arrays or data frames
 
 
@@ -69,14 +67,14 @@ def stein_glm_(
     >>> torch.allclose(W @ W.T, torch.eye(2, dtype=torch.float64))
     True
     """
-    _check_choice("score", score, tuple(SCORES))
-    _check_choice("output", output, ("glm", "stein"))
-    _check_alpha(alpha)
-    X, y = _check_data(model, X, y, task)
+    check_choice("score", score, tuple(SCORES))
+    check_choice("output", output, ("glm", "stein"))
+    check_alpha(alpha)
+    X, y = check_data(model, X, y, task)
     generator = generator or torch.Generator().manual_seed(0)
-    *hidden, last = _links(model, X)
+    *hidden, last = execution_order(model, X)
 
-    def initialize_(link: _Link, h: Tensor) -> None:
+    def initialize_(link: Link, h: Tensor) -> None:
         if link is not last:
             factor = _default_alpha(link) if alpha is None else alpha
             _stein_layer_(link.linear, h, y, factor, score, generator)
@@ -84,8 +82,8 @@ def stein_glm_(
             # The linear predictor is not passed through an activation here, so that its factor is 1.
             _stein_layer_(link.linear, h, y, 1.0, score, generator)
 
-    with _all_or_nothing(model):
-        _visit(model, X, [*hidden, last], initialize_)
+    with all_or_nothing(model):
+        visit(model, X, [*hidden, last], initialize_)
         if output == "glm":
             _glm_output_(model, last, X, y, task, validation, generator)
     return model
@@ -156,88 +154,19 @@ def _baseline_(
     validation: Data | None = None,
     generator: torch.Generator | None = None,
 ) -> nn.Module:
-    _check_choice("output", output, ("random", "glm"))
+    check_choice("output", output, ("random", "glm"))
     generator = generator or torch.Generator().manual_seed(0)
     if output == "glm":
-        X, y = _check_data(model, X, y, task)
-        last = _links(model, X)[-1]
-    with _all_or_nothing(model):
-        for linear in _linears(model):
+        X, y = check_data(model, X, y, task)
+        last = execution_order(model, X)[-1]
+    with all_or_nothing(model):
+        for linear in linear_layers(model):
             linear.weight.copy_(draw(linear.weight, generator))
             if linear.bias is not None:
                 linear.bias.zero_()
         if output == "glm":
             _glm_output_(model, last, X, y, str(task), validation, generator)
     return model
-
-
-@dataclass(frozen=True)
-class _Link:
-    """A Linear layer as it is met in the forward pass, and the activation that follows it, if it is a known one."""
-
-    name: str
-    linear: nn.Linear
-    activation: str | None
-
-
-def _linears(model: nn.Module) -> list[nn.Linear]:
-    linears = [module for module in model.modules() if isinstance(module, nn.Linear)]
-    if not linears:
-        raise InvalidInputError(
-            "model", "a model with at least one nn.Linear", type(model).__name__, "add one"
-        )
-    return linears
-
-
-@torch.no_grad()
-def _links(model: nn.Module, X: Tensor) -> list[_Link]:
-    """The Linear layers in the order of a forward pass over two rows."""
-    _linears(model)
-    called: list[tuple[str, nn.Module]] = []
-    leaves = [(name, m) for name, m in model.named_modules() if not any(m.children())]
-    hooks = [
-        m.register_forward_hook(lambda *_, leaf=leaf: called.append(leaf))
-        for leaf in leaves
-        for m in leaf[1:]
-    ]
-    try:
-        with _evaluating(model):
-            model(X[:2])
-    except RuntimeError as err:
-        raise InvalidInputError(
-            "X", "a table that the model accepts", tuple(X.shape), f"the model says: {err}"
-        ) from err
-    finally:
-        for hook in hooks:
-            hook.remove()
-    places = [i for i, (_, module) in enumerate(called) if isinstance(module, nn.Linear)]
-    links = []
-    for i, end in zip(places, [*places[1:], len(called)], strict=True):
-        following = (activation_of(module) for _, module in called[i + 1 : end])
-        links.append(_Link(called[i][0], called[i][1], next(filter(None, following), None)))  # type: ignore[arg-type]
-    if not links or links[-1].linear.out_features != 1:
-        raise InvalidInputError(
-            "model",
-            "a chain that ends in nn.Linear(k, 1)",
-            links[-1].linear if links else "no Linear called",
-            "give the output layer one unit: the prediction, or the logit of class 1",
-        )
-    return links
-
-
-@torch.no_grad()
-def _visit(model: nn.Module, X: Tensor, links: list[_Link], act: Callable[[_Link, Tensor], None]) -> None:
-    """One forward pass in which `act(link, h)` meets each layer's input h before the layer's output is computed."""
-    hooks = [
-        link.linear.register_forward_pre_hook(lambda _, inputs, link=link: act(link, inputs[0]))
-        for link in links
-    ]
-    try:
-        with _evaluating(model):
-            model(X)
-    finally:
-        for hook in hooks:
-            hook.remove()
 
 
 @torch.no_grad()
@@ -259,7 +188,7 @@ def _stein_layer_(
 @torch.no_grad()
 def _glm_output_(
     model: nn.Module,
-    last: _Link,
+    last: Link,
     X: Tensor,
     y: Tensor,
     task: str,
@@ -267,7 +196,7 @@ def _glm_output_(
     generator: torch.Generator,
 ) -> OutputFit:
     """Fit the output layer on the last hidden layer (the paper's step 2)."""
-    h, target = _inputs_of(model, last, X), y.numpy()
+    h, target = inputs_of(model, last, X), y.numpy()
     if validation is None:
         order = torch.randperm(len(h), generator=generator).numpy()
         held, kept = np.array_split(order, [len(h) // 5])
@@ -283,12 +212,12 @@ def _glm_output_(
             strengths=(choice.strength,),
         )
     else:
-        X_validation, y_validation = _as_table(model, *validation)
+        X_validation, y_validation = as_table(model, *validation)
         if X_validation.shape[1:] != X.shape[1:]:
             got = tuple(X_validation.shape)
             raise InvalidInputError("validation X", f"of {X.shape[1]} columns", got, "prepare it like X")
-        _check_values(X_validation, y_validation, task, "validation ")
-        h_validation = _inputs_of(model, last, X_validation)
+        check_values(X_validation, y_validation, task, "validation ")
+        h_validation = inputs_of(model, last, X_validation)
         fit = fit_output(h, target, task=task, h_validation=h_validation, y_validation=y_validation.numpy())
     weight = last.linear.weight
     weight.copy_(torch.as_tensor(fit.coefficients, dtype=weight.dtype)[None])
@@ -297,36 +226,7 @@ def _glm_output_(
     return fit
 
 
-def _inputs_of(model: nn.Module, link: _Link, X: Tensor) -> np.ndarray:
-    captured: list[Tensor] = []
-    _visit(model, X, [link], lambda _, h: captured.append(h))
-    return captured[0].double().numpy()
-
-
-@contextmanager
-def _evaluating(model: nn.Module) -> Iterator[None]:
-    """Forward passes in which dropout draws no random numbers and batch normalization counts no rows."""
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        yield
-    finally:
-        for module, mode in modes:
-            module.training = mode
-
-
-@contextmanager
-def _all_or_nothing(model: nn.Module) -> Iterator[None]:
-    """Give the model back as it was if anything fails."""
-    before = {name: value.clone() for name, value in model.state_dict().items()}
-    try:
-        yield
-    except BaseException:
-        model.load_state_dict(before)
-        raise
-
-
-def _default_alpha(link: _Link) -> float | str:
+def _default_alpha(link: Link) -> float | str:
     """1 / f'(0), from the first-order expansion of f (the paper's section 2.2); "auto" where there is no f'(0)."""
     if link.activation is None:
         raise InvalidInputError(
@@ -337,67 +237,3 @@ def _default_alpha(link: _Link) -> float | str:
         )
     slope = ACTIVATIONS[link.activation].slope
     return "auto" if slope is None else 1 / slope
-
-
-def _check_alpha(alpha: float | str | None) -> None:
-    number = (
-        isinstance(alpha, int | float) and not isinstance(alpha, bool) and 0 < alpha <= sys.float_info.max
-    )
-    if not (number or alpha is None or alpha == "auto"):
-        raise InvalidInputError(
-            "alpha", "a positive number, 'auto' or None", alpha, "1 suits tanh, 4 sigmoid"
-        )
-
-
-def _check_choice(argument: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise InvalidInputError(argument, f"one of {', '.join(choices)}", value, "choose one of these")
-
-
-def _as_table(model: nn.Module, X: Any, y: Any) -> tuple[Tensor, Tensor]:
-    dtype = next(model.parameters()).dtype
-    try:
-        X = torch.as_tensor(X if isinstance(X, Tensor) else np.require(X, np.float64, "W")).to(dtype)
-        y = torch.as_tensor(y if isinstance(y, Tensor) else np.require(y, np.float64, "W")).double()
-    except (TypeError, ValueError) as err:
-        raise InvalidInputError("X and y", "numbers", str(err), "encode categories first") from err
-    if X.dim() != 2 or 0 in X.shape:
-        raise InvalidInputError(
-            "X", "a table (n, d)", tuple(X.shape), "one row a sample, one column a feature"
-        )
-    if y.shape != X.shape[:1]:
-        raise InvalidInputError("y", f"of shape ({X.shape[0]},)", tuple(y.shape), "one response a row of X")
-    return X, y
-
-
-def _check_data(model: nn.Module, X: Any, y: Any, task: str | None) -> tuple[Tensor, Tensor]:
-    _linears(model)
-    _check_choice("task", str(task), ("regression", "binary"))
-    if X is None or y is None:
-        raise InvalidInputError(
-            "X and y", "given", None, "the output layer and Stein's method learn from data"
-        )
-    X, y = _as_table(model, X, y)
-    if len(X) < MIN_ROWS:
-        raise InvalidInputError(
-            "X", f"a table of {MIN_ROWS} rows or more", f"{len(X)} rows", "bring more data"
-        )
-    _check_values(X, y, str(task))
-    if y.min() == y.max():
-        what = "both classes" if task == "binary" else "a response that varies"
-        raise InvalidInputError(
-            "y", what, f"{float(y[0]):g} in every row", "there is nothing to learn from it"
-        )
-    return X, y
-
-
-def _check_values(X: Tensor, y: Tensor, task: str, part: str = "") -> None:
-    for name, values in (("X", X), ("y", y)):
-        if not torch.isfinite(values).all():
-            bad = int((~torch.isfinite(values)).sum())
-            raise InvalidInputError(
-                part + name, "finite", f"{bad} values nan or inf", "drop or impute these rows"
-            )
-    if task == "binary" and not ((y == 0) | (y == 1)).all():
-        got = y.unique()[:5].tolist()
-        raise InvalidInputError(f"{part}y", "0 or 1 in a binary task", got, "encode the classes")

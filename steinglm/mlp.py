@@ -104,6 +104,8 @@ def activation_of(module: nn.Module) -> str | None:
     >>> activation_of(nn.Tanh()), activation_of(nn.Dropout())
     ('tanh', None)
     """
+    if isinstance(module, nn.ELU) and module.alpha != 1:
+        return None  # not differentiable at 0, unlike ours
     return next((name for name, f in ACTIVATIONS.items() if type(module) is f.module), None)
 
 
@@ -132,11 +134,11 @@ def build(
 
 
 def _linear(d: int, k: int, dtype: torch.dtype) -> nn.Linear:
-    layer = nn.utils.skip_init(nn.Linear, d, k, dtype=dtype)  # type: ignore[arg-type]
+    layer = nn.utils.skip_init(nn.Linear, d, k, dtype=dtype)
     with torch.no_grad():
         layer.weight.zero_()
         layer.bias.zero_()
-    return layer  # type: ignore[return-value]
+    return layer
 
 
 def hidden_layers(model: nn.Sequential) -> list[tuple[nn.Linear, nn.Module]]:

@@ -229,6 +229,8 @@ def directions(moment: Tensor, k: int, *, generator: torch.Generator | None = No
         raise InvalidInputError("moment", "a square matrix (d, d)", tuple(moment.shape), "see cross_moment")
     if k < 1:
         raise InvalidInputError("k", "1 or more", k, "a layer has at least one unit")
+    if not torch.isfinite(moment).all():
+        raise InvalidInputError("moment", "finite", "nan or inf", "see cross_moment")
     eigenvalues, V = torch.linalg.eigh(moment.double())  # (d,), (d, d)
     order = eigenvalues.abs().argsort(descending=True, stable=True)
     eigenvalues, V = eigenvalues[order], V[:, order]

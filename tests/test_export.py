@@ -29,7 +29,9 @@ def test_the_code_run_in_a_fresh_process_gives_the_same_test_metrics(result: Res
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     rows = json.loads(done.stdout.splitlines()[-1])
     # JSON has ten digits
-    assert [row["test_metric"] for row in rows] == pytest.approx(result.summary["test_metric"].tolist(), abs=1e-9)
+    assert [row["test_metric"] for row in rows] == pytest.approx(
+        result.summary["test_metric"].tolist(), abs=1e-9
+    )
 
 
 def test_rows_read_back(result: Result) -> None:
@@ -39,7 +41,9 @@ def test_rows_read_back(result: Result) -> None:
     assert csv["value"].tolist() == result.history["value"].tolist()
 
 
-def test_weights_read_back_with_the_experiment_that_made_them(result: Result, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_weights_read_back_with_the_experiment_that_made_them(
+    result: Result, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     data = export.weights(result)
     state = load(data)
     assert state.keys() == result.state.keys()

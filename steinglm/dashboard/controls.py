@@ -106,13 +106,13 @@ def _main_settings() -> None:
     st.slider("Depth", 1, 100, key="depth", help=TOPICS["depth"].text)
     st.selectbox("Activation", tuple(ACTIVATIONS), key="activation", help=TOPICS["activation"].text)
     st.segmented_control(
-        "Scaling alpha", tuple(ALPHA_TITLES), key="alpha_kind", format_func=ALPHA_TITLES.get, required=True,
+        "Scaling alpha", tuple(ALPHA_TITLES), key="alpha_kind", format_func=ALPHA_TITLES.__getitem__, required=True,
         help=TOPICS["alpha"].text,
     )  # fmt: skip
     if st.session_state["alpha_kind"] == "number":
         st.number_input("alpha", 0.01, 100.0, key="alpha", step=0.1, format="%g", persist_state="session")
     st.pills(
-        "Methods", tuple(INITIALIZERS), key="methods", format_func=TITLES.get, selection_mode="multi",
+        "Methods", tuple(INITIALIZERS), key="methods", format_func=TITLES.__getitem__, selection_mode="multi",
         help=TOPICS["methods"].text,
     )  # fmt: skip
 
@@ -120,7 +120,7 @@ def _main_settings() -> None:
 def _more_settings() -> None:
     st.segmented_control("Score", tuple(SCORES), key="score", required=True, help=TOPICS["score"].text)
     st.segmented_control(
-        "GLM output layer", OUTPUTS, key="output", format_func=OUTPUT_TITLES.get, required=True,
+        "GLM output layer", OUTPUTS, key="output", format_func=OUTPUT_TITLES.__getitem__, required=True,
         help=TOPICS["output"].text,
     )  # fmt: skip
     st.number_input("Width", 1, 200, key="width", placeholder="min(features, 20)", help=TOPICS["width"].text)

@@ -19,7 +19,13 @@ def show(experiment: Experiment, view: View) -> None:
         _step("1 · Forty layers deep: whose signal survives?", done[0], depth=40)
         _step("2 · Sigmoid: watch the baselines vanish", done[1], activation="sigmoid")
         _step("3 · Give every method the GLM output", done[2], output="glm")
-        st.button("Close", type="tertiary", key="close_hints", on_click=controls.apply, kwargs={"hints_closed": True})
+        st.button(
+            "Close",
+            type="tertiary",
+            key="close_hints",
+            on_click=controls.apply,
+            kwargs={"hints_closed": True},
+        )
 
 
 def _step(label: str, done: bool, **settings: object) -> None:

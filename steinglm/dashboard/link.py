@@ -92,7 +92,9 @@ def decode(query: Mapping[str, str]) -> tuple[Experiment, View, list[str]]:
     (40, 0, ["The link's seed could not be used and is left at its default."])
     """
     version = query.get("v", VERSION)
-    messages = [] if version in DEFAULTS else ["The link is of an unknown version and may mean something else."]
+    messages = (
+        [] if version in DEFAULTS else ["The link is of an unknown version and may mean something else."]
+    )
     settings = dict(DEFAULTS.get(version, DEFAULTS[VERSION]))
     for name in settings:
         if name in query:
@@ -101,7 +103,9 @@ def decode(query: Mapping[str, str]) -> tuple[Experiment, View, list[str]]:
                 _made(changed)
                 settings = changed
             except (InvalidInputError, ValueError):
-                messages.append(f"The link's {name.replace('_', ' ')} could not be used and is left at its default.")
+                messages.append(
+                    f"The link's {name.replace('_', ' ')} could not be used and is left at its default."
+                )
     return *_made(settings), messages
 
 

@@ -104,7 +104,7 @@ def feed_url(key: str, run: str = "") -> str:
 def preload() -> str:
     """A Link header for the page, so that the browser fetches plotly.js and the module while Streamlit still starts."""
     assets = _assets()
-    return f'<{assets["plotly"]}>; rel=preload; as=script, <{assets["module"]}>; rel=modulepreload'
+    return f"<{assets['plotly']}>; rel=preload; as=script, <{assets['module']}>; rel=modulepreload"
 
 
 def routes(feed: Feed) -> list[BaseRoute]:
@@ -133,7 +133,9 @@ def routes(feed: Feed) -> list[BaseRoute]:
         # The URL carries a digest of the file, so that a browser may keep it for good.
         headers = {"Cache-Control": "public, max-age=31536000, immutable", "Content-Encoding": "gzip"}
         kind = "text/css" if path.suffix == ".css" else "text/javascript"
-        return Route(f"{_base()}/plotlyjs/{path.name}", lambda _: Response(packed, headers=headers, media_type=kind))
+        return Route(
+            f"{_base()}/plotlyjs/{path.name}", lambda _: Response(packed, headers=headers, media_type=kind)
+        )
 
     shipped = [asset(path) for path in (_PLOTLY, _HERE / "live.js", _HERE / "live.css")]
     return [*shipped, Route(f"{_base()}/runs/{{key}}/rows", rows)]

@@ -10,7 +10,9 @@ from steinglm.experiment import Experiment, initialize, split
 
 __all__ = ["facts", "initial_rows", "measured", "task", "title"]
 
-BUDGET = 4_000_000  # rows x units x layers x networks that are measured: an answer within a moment of any change
+BUDGET = (
+    4_000_000  # rows x units x layers x networks that are measured: an answer within a moment of any change
+)
 FEWEST = 1000
 UNRELATED = Experiment()  # its training settings stand in for those that an initialization does not depend on
 
@@ -47,7 +49,7 @@ def _initial_rows(experiment: Experiment) -> pd.DataFrame:
 
 
 def initial_rows(experiment: Experiment) -> pd.DataFrame:
-    """The layers of the experiment's networks before training; not computed again when only training settings change."""
+    """The layers of the experiment's networks before training; other training settings do not compute them again."""
     unrelated = {
         name: getattr(UNRELATED, name)
         for name in ("epochs", "batch_size", "learning_rate", "target_loss", "patience", "time_budget")

@@ -31,8 +31,12 @@ def show(rows: pd.DataFrame, experiment: Experiment, run: Run | None, view: View
         presentation=view.presentation,
     )
     with st.container(horizontal=True, gap="large", vertical_alignment="bottom"):
-        st.segmented_control("Variance of", VARIANCES, key="variance", format_func=VARIANCE_TITLES.get, required=True)
-        st.segmented_control("Spectrum of", SPECTRA, key="spectrum", format_func=SPECTRUM_TITLES.get, required=True)
+        st.segmented_control(
+            "Variance of", VARIANCES, key="variance", format_func=VARIANCE_TITLES.__getitem__, required=True
+        )
+        st.segmented_control(
+            "Spectrum of", SPECTRA, key="spectrum", format_func=SPECTRUM_TITLES.__getitem__, required=True
+        )
         st.slider("Layer of the spectrum", 1, experiment.depth + 1, key="layer", width=320)
     if note := measured(experiment):
         st.caption(note)
@@ -72,7 +76,9 @@ def _learning(experiment: Experiment, run: Run | None, behind: Mapping[str, pd.D
     if run is None:
         hint = "Train to see the losses"
         return Panel("learning", figure, "Losses by epoch; not trained yet.", placeholder=hint, about=True)
-    return Panel("learning", figure, "Losses by epoch, growing.", feed=feed_url(run.key, run.name), about=True)
+    return Panel(
+        "learning", figure, "Losses by epoch, growing.", feed=feed_url(run.key, run.name), about=True
+    )
 
 
 @st.dialog("What this chart shows")

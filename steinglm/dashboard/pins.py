@@ -20,7 +20,9 @@ def pinned(engine: Engine) -> Pinned:
     """This session's pinned runs that the engine still has, by label."""
     found = [run for key in _keys() if (run := engine.find(key)) is not None and run.state == "finished"]
     labels = _labels([run.experiment for run in found])
-    return {label: (initial_rows(run.experiment), run.result()) for label, run in zip(labels, found, strict=True)}
+    return {
+        label: (initial_rows(run.experiment), run.result()) for label, run in zip(labels, found, strict=True)
+    }
 
 
 def button(run: Run | None) -> None:
@@ -30,8 +32,14 @@ def button(run: Run | None) -> None:
         st.button("Unpin", icon=":material/keep_off:", on_click=keys.remove, args=(key,))
         return
     full = len(keys) >= MOST
-    hint = f"{MOST} runs are pinned; unpin one first" if full else "Keep this run's curves behind those of the next"
-    st.button("Pin", icon=":material/keep:", on_click=keys.append, args=(key,), disabled=full or not key, help=hint)
+    hint = (
+        f"{MOST} runs are pinned; unpin one first"
+        if full
+        else "Keep this run's curves behind those of the next"
+    )
+    st.button(
+        "Pin", icon=":material/keep:", on_click=keys.append, args=(key,), disabled=full or not key, help=hint
+    )
 
 
 def table(pins: Pinned) -> None:
@@ -39,7 +47,9 @@ def table(pins: Pinned) -> None:
     st.subheader("Pinned runs")
     parts = [tidy(result).assign(Run=label) for label, (_, result) in pins.items()]
     together = pd.concat(parts, ignore_index=True)
-    st.dataframe(together[["Run", *together.columns.drop("Run")]], hide_index=True, alt="Pinned runs by method")
+    st.dataframe(
+        together[["Run", *together.columns.drop("Run")]], hide_index=True, alt="Pinned runs by method"
+    )
     st.button("Unpin all", on_click=_keys().clear)
 
 
@@ -53,7 +63,16 @@ def _labels(experiments: list[Experiment]) -> list[str]:
     settings: list[Mapping[str, object]] = [experiment.as_dict() for experiment in experiments]
     plain = Experiment().as_dict()
     labels = [
-        ", ".join([title(str(own["dataset"])), *(f"{name} {value}" for name, value in own.items() if name != "dataset" and value != plain[name])])
+        ", ".join(
+            [
+                title(str(own["dataset"])),
+                *(
+                    f"{name} {value}"
+                    for name, value in own.items()
+                    if name != "dataset" and value != plain[name]
+                ),
+            ]
+        )
         for own in settings
     ]
     return [label if label not in labels[:i] else f"{label} ({i + 1})" for i, label in enumerate(labels)]

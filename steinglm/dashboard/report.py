@@ -16,14 +16,19 @@ __all__ = ["report"]
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #1f2328; max-width: 1100px; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; } th, td { padding: .3rem .8rem; text-align: right; border-bottom: 1px solid #dde2e8; }
+table { border-collapse: collapse; }
+th, td { padding: .3rem .8rem; text-align: right; border-bottom: 1px solid #dde2e8; }
 th:first-child, td:first-child { text-align: left; } pre { background: #f3f5f8; padding: 1rem; overflow-x: auto; }
 figcaption { color: #59636e; } figure { margin: 2rem 0; }
 """
 
 
 def report(
-    experiment: Experiment, title: str, headline: str, figures: Sequence[tuple[go.Figure, str]], table: pd.DataFrame
+    experiment: Experiment,
+    title: str,
+    headline: str,
+    figures: Sequence[tuple[go.Figure, str]],
+    table: pd.DataFrame,
 ) -> bytes:
     """The page as HTML, with plotly.js in it: it opens without a network.
 
@@ -38,10 +43,12 @@ def report(
     made = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     parts = [
         "<!doctype html>",
-        f'<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style></head><body>',
+        f'<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>',
+        f"<style>{STYLE}</style></head><body>",
         f"<h1>{escape(title)}</h1><p>{escape(headline)}</p>",
         *charts,
-        "<h2>After training</h2>" + table.to_html(index=False, border=0, na_rep="never", float_format="{:.5g}".format)
+        "<h2>After training</h2>"
+        + table.to_html(index=False, border=0, na_rep="never", float_format="{:.5g}".format)
         if len(table)
         else "",
         "<h2>Settings</h2>" + _pairs(settings),

@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any
 
 import pandas as pd
-import torch
 import streamlit as st
+import torch
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send

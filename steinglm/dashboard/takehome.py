@@ -30,14 +30,24 @@ def show(experiment: Experiment, view: View, run: Run | None) -> None:
 
 def _downloads(experiment: Experiment, view: View, result: Result | None) -> None:
     name = f"steinglm-{experiment.dataset}-{experiment.key}"
-    st.download_button("Layers, CSV", lambda: as_csv(initial_rows(experiment)), f"{name}-layers.csv", "text/csv")
-    st.download_button("Layers, Parquet", lambda: as_parquet(initial_rows(experiment)), f"{name}-layers.parquet")
+    st.download_button(
+        "Layers, CSV", lambda: as_csv(initial_rows(experiment)), f"{name}-layers.csv", "text/csv"
+    )
+    st.download_button(
+        "Layers, Parquet", lambda: as_parquet(initial_rows(experiment)), f"{name}-layers.parquet"
+    )
     if result is not None:
         st.download_button("Losses, CSV", lambda: as_csv(result.history), f"{name}-losses.csv", "text/csv")
         st.download_button("Losses, Parquet", lambda: as_parquet(result.history), f"{name}-losses.parquet")
         st.download_button("Weights, safetensors", partial(weights, result), f"{name}.safetensors")
-    st.download_button("Report, HTML", partial(_report, experiment, view, result), f"{name}.html", "text/html")
-    st.caption("Each chart saves itself as SVG or PNG." if result is not None else "Losses and weights: after training.")
+    st.download_button(
+        "Report, HTML", partial(_report, experiment, view, result), f"{name}.html", "text/html"
+    )
+    st.caption(
+        "Each chart saves itself as SVG or PNG."
+        if result is not None
+        else "Losses and weights: after training."
+    )
 
 
 def _report(experiment: Experiment, view: View, result: Result | None) -> bytes:

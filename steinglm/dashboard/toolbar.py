@@ -1,5 +1,8 @@
 """The buttons of a run, and the line that says how it is doing."""
 
+from collections.abc import Callable
+from functools import partial
+
 import streamlit as st
 
 from steinglm.dashboard import controls, pins, takehome
@@ -35,18 +38,24 @@ def show(engine: Engine, experiment: Experiment, view: View, run: Run | None) ->
 
 def _run_buttons(engine: Engine, experiment: Experiment, run: Run | None) -> None:
     state = "none" if run is None else run.state
-    start = {"icon": ":material/play_arrow:", "type": "primary", "shortcut": "Ctrl+Enter"}
     if run is not None and state == "paused":
-        st.button("Resume", on_click=run.resume, **start)
+        _main_button("Resume", "play_arrow", run.resume)
         st.button("One epoch", icon=":material/skip_next:", on_click=run.step)
     elif run is not None and run.active:
-        st.button("Pause", on_click=run.pause, **start | {"icon": ":material/pause:"})
+        _main_button("Pause", "pause", run.pause)
     else:
-        st.button("Train", on_click=_train, args=(engine, experiment), disabled=state == "finished", **start)
+        _main_button("Train", "play_arrow", partial(_train, engine, experiment), disabled=state == "finished")
     idle = run is None or not run.active
     st.button("Stop", icon=":material/stop:", shortcut="Esc", on_click=_stop, args=(run,), disabled=idle)
     hint = "Back to before training, with the same initialization"
-    st.button("Same start", icon=":material/replay:", on_click=_set_aside, args=(run,), disabled=run is None, help=hint)
+    back = partial(_set_aside, run)
+    st.button("Same start", icon=":material/replay:", on_click=back, disabled=run is None, help=hint)
+
+
+def _main_button(label: str, icon: str, act: Callable[[], None], disabled: bool = False) -> None:
+    """What Ctrl+Enter does."""
+    icon = f":material/{icon}:"
+    st.button(label, icon=icon, type="primary", shortcut="Ctrl+Enter", on_click=act, disabled=disabled)
 
 
 def _follow(run: Run) -> None:

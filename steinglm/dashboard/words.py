@@ -19,13 +19,20 @@ def number(value: float) -> str:
     """
     if value != 0 and (abs(value) < 1e-4 or abs(value) >= 1e5):
         return f"{value:.1e}".replace(".0e", "e")
-    return f"{float(f'{value:.2g}'):,.0f}" if abs(value) >= 100 else f"{value:.2g}"
+    return f"{float(f'{value:.2g}'):,.0f}" if abs(value) >= 99.5 else f"{value:.2g}"
 
 
-def _by_method(rows: pd.DataFrame, quantity: str) -> pd.DataFrame:
-    """The median over repeats: a column a method, a row a layer."""
+def _title(method: object) -> str:
+    return TITLES.get(str(method), str(method))
+
+
+def _ends(rows: pd.DataFrame, quantity: str) -> tuple[int, dict[str, tuple[float, float]]]:
+    """The depth, and for each method the median over repeats in the first and in the last hidden layer."""
     own = rows[rows["quantity"] == quantity]
-    return own.groupby(["layer", "method"], sort=False)["value"].median().unstack("method").sort_index()
+    depth = int(own["layer"].max())
+    medians = own.groupby(["method", "layer"], sort=False)["value"].median().to_dict()
+    methods = dict.fromkeys(own["method"].tolist())
+    return depth, {m: (float(medians[m, 1]), float(medians[m, depth])) for m in methods}
 
 
 def _fate(first: float, last: float) -> str:
@@ -46,18 +53,21 @@ def _listed(parts: Sequence[str]) -> str:
 
 def signal(rows: pd.DataFrame, quantity: str = "preactivation_variance") -> str:
     """How the variance changes from the first hidden layer to the last: the largest change, and SteinGLM's."""
-    table = _by_method(rows, quantity)
-    depth, place = int(table.index.max()), quantity.split("_")[0].replace("preactivation", "pre-activation")
-    first, last = table.iloc[0], table.iloc[-1]
+    depth, ends = _ends(rows, quantity)
+    place = quantity.split("_")[0].replace("preactivation", "pre-activation")
     if depth == 1:
-        values = [f"{TITLES.get(m, m)} {number(float(first[m]))}" for m in table]
+        values = [f"{_title(method)} {number(first)}" for method, (first, _) in ends.items()]
         return f"Variance of the {place}s in the only hidden layer: {_listed(values)}."
-    ratio = (last / first.where(first > 0)).map(lambda r: max(r, 1 / r) if r > 0 else float("inf"))
-    order = ratio.drop("steinglm", errors="ignore").sort_values(ascending=False, kind="stable")
-    shown = [*order.index[:1], *(["steinglm"] if "steinglm" in table else order.index[1:2])]
-    parts = [f"{TITLES.get(m, m)}'s{{}} {_change(float(first[m]), float(last[m]))}" for m in shown]
-    lead = parts[0].format(f" {place} variance")
-    return f"{lead} by layer {depth}" + "".join(f"; {part.format('')}" for part in parts[1:]) + "."
+    order = sorted((m for m in ends if m != "steinglm"), key=lambda m: _factor(*ends[m]), reverse=True)
+    shown = [*order[:1], *(["steinglm"] if "steinglm" in ends else order[1:2])]
+    lead, *others = [f"{_title(method)}'s{{}} {_change(*ends[method])}" for method in shown]
+    lead = lead.format(f" {place} variance")
+    return f"{lead} by layer {depth}" + "".join(f"; {other.format('')}" for other in others) + "."
+
+
+def _factor(first: float, last: float) -> float:
+    """By how much a signal changes, up or down; one that dies changes most."""
+    return max(last / first, first / last) if first > 0 and last > 0 else float("inf")
 
 
 def spectrum(rows: pd.DataFrame, layer: int, quantity: str = "moment_eigenvalue") -> str:
@@ -71,14 +81,14 @@ def spectrum(rows: pd.DataFrame, layer: int, quantity: str = "moment_eigenvalue"
     first, total = float(values.iloc[0]), float(values.abs().sum())
     share = 100 * abs(first) / total if total > 0 else 0.0
     return (
-        f"In layer {layer}, {TITLES.get(method, method)}'s leading eigenvalue is {number(first)} and holds {share:.0f} % of "
+        f"In layer {layer}, {_title(method)}'s leading eigenvalue is {number(first)} and holds {share:.0f} % of "
         f"the spectrum's magnitude; {int((values > 0).sum())} of {len(values)} are positive."
     )
 
 
 def _spread(table: pd.DataFrame, layer: int) -> str:
-    first, last = table.max(axis=1), table.min(axis=1)
-    parts = [f"{TITLES.get(m, m)} from {number(float(first[m]))} to {number(float(last[m]))}" for m in table.index]
+    ends = {str(method): (float(values.max()), float(values.min())) for method, values in table.iterrows()}
+    parts = [f"{_title(m)} from {number(first)} to {number(last)}" for m, (first, last) in ends.items()]
     return f"Singular values of the weights of layer {layer}: {_listed(parts)}."
 
 
@@ -96,26 +106,27 @@ def learning(history: pd.DataFrame) -> str:
         .sort_values()
     )
     first = str(best.index[0])
-    lead = f"After {epoch} epochs {TITLES.get(first, first)} has the lowest validation loss, {number(float(best.iloc[0]))}"
+    lead = (
+        f"After {epoch} epochs {_title(first)} has the lowest validation loss, {number(float(best.iloc[0]))}"
+    )
     if len(best) == 1:
         return f"{lead}."
     last = str(best.index[-1])
-    return f"{lead}; {TITLES.get(last, last)} has the highest, {number(float(best.iloc[-1]))}."
+    return f"{lead}; {_title(last)} has the highest, {number(float(best.iloc[-1]))}."
 
 
 def headline(rows: pd.DataFrame, experiment: Experiment, title: str) -> str:
     """What the start does to the signal and to the loss, in one sentence."""
-    table = _by_method(rows, "preactivation_variance")
+    _, ends = _ends(rows, "preactivation_variance")
     start = rows[rows["quantity"] == "training_loss"].groupby("method", sort=False)["value"].median()
     fates: dict[str, list[str]] = {}
-    for method in table:
-        fate = _fate(float(table[method].iloc[0]), float(table[method].iloc[-1]))
-        fates.setdefault(fate, []).append(TITLES.get(method, method))
-    layers = "one layer" if experiment.depth == 1 else f"{experiment.depth} layers"
-    clauses = [f"{_listed(names)} {fate}s" for fate, names in fates.items()]
-    best = str(start.idxmin())
-    begins = f"{TITLES.get(best, best)} starts at the lowest loss, {number(float(start.min()))}"
-    signal = f"the signal of {', of '.join(clauses)}"
-    if len(fates) == 1 and len(table.columns) > 1:
+    for method, (first, last) in ends.items():
+        fates.setdefault(_fate(first, last), []).append(_title(method))
+    signal = "the signal of " + ", of ".join(f"{_listed(names)} {fate}s" for fate, names in fates.items())
+    if len(fates) == 1 and len(ends) > 1:
         signal = f"every signal {next(iter(fates))}s"
-    return f"On {title}, {layers} of {experiment.activation}: {f'{signal}; ' if experiment.depth > 1 else ''}{begins}."
+    layers = "one layer" if experiment.depth == 1 else f"{experiment.depth} layers"
+    lead = f"On {title}, {layers} of {experiment.activation}: " + (
+        f"{signal}; " if experiment.depth > 1 else ""
+    )
+    return f"{lead}{_title(start.idxmin())} starts at the lowest loss, {number(float(start.min()))}."

@@ -53,13 +53,19 @@ def test_a_link_gives_back_what_made_it(experiment: Experiment, view: View) -> N
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.dictionaries(st.sampled_from([*asdict(Experiment()), *asdict(View()), "v", "other"]), st.text(max_size=300)))
+@given(
+    st.dictionaries(
+        st.sampled_from([*asdict(Experiment()), *asdict(View()), "v", "other"]), st.text(max_size=300)
+    )
+)
 def test_a_fuzzed_link_falls_back_and_says_so(query: dict[str, str]) -> None:
     experiment, view, messages = link.decode(query)
     written = link.encode(experiment, view)
     for name, text in query.items():
         if name in link.DEFAULTS["1"] and text != written.get(name, text):
-            assert any(name.replace("_", " ") in message for message in messages) or _same(name, text, written)
+            assert any(name.replace("_", " ") in message for message in messages) or _same(
+                name, text, written
+            )
 
 
 def _same(name: str, text: str, written: dict[str, str]) -> bool:
@@ -69,8 +75,15 @@ def _same(name: str, text: str, written: dict[str, str]) -> bool:
 
 
 def test_one_bad_value_does_not_take_the_others_along() -> None:
-    experiment, _, messages = link.decode({"depth": "40", "activation": "<script>", "alpha": "nan", "seed": "7"})
-    assert (experiment.depth, experiment.activation, experiment.alpha, experiment.seed) == (40, "tanh", None, 7)
+    experiment, _, messages = link.decode(
+        {"depth": "40", "activation": "<script>", "alpha": "nan", "seed": "7"}
+    )
+    assert (experiment.depth, experiment.activation, experiment.alpha, experiment.seed) == (
+        40,
+        "tanh",
+        None,
+        7,
+    )
     assert len(messages) == 2
 
 

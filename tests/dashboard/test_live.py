@@ -5,11 +5,9 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import plotly
 import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route

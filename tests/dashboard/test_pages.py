@@ -1,6 +1,5 @@
 """Each page runs as a script: it shows what it should, and whatever is forged becomes one message."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,17 +18,19 @@ def compare() -> AppTest:
 
 
 @pytest.fixture
-def stored() -> Iterator[Experiment]:
+def stored() -> Experiment:
     """A finished run in the store, which the page shows without an engine that runs."""
     experiment = Experiment(dataset="diabetes", depth=2, epochs=2)
     *_, result = train(experiment)
     assert isinstance(result, Result)
     server.engine().store.put(result)
-    yield experiment
+    return experiment
 
 
 def texts(app: AppTest) -> str:
-    return " ".join(str(element.value) for kind in (app.markdown, app.error, app.warning, app.toast) for element in kind)
+    return " ".join(
+        str(element.value) for kind in (app.markdown, app.error, app.warning, app.toast) for element in kind
+    )
 
 
 def test_the_page_opens_with_abalone_and_says_what_is_to_be_seen(compare: AppTest) -> None:
@@ -37,7 +38,9 @@ def test_the_page_opens_with_abalone_and_says_what_is_to_be_seen(compare: AppTes
     assert not app.exception
     assert app.title[0].value == "What does the start do to the signal?"
     assert "On Abalone, 10 layers of tanh" in texts(app)
-    assert any("4,177 rows, 8 features, 10 after encoding, regression" in caption.value for caption in app.caption)
+    assert any(
+        "4,177 rows, 8 features, 10 after encoding, regression" in caption.value for caption in app.caption
+    )
 
 
 def test_another_data_set_and_depth_change_the_headline_and_the_link(compare: AppTest) -> None:
@@ -51,7 +54,9 @@ def test_another_data_set_and_depth_change_the_headline_and_the_link(compare: Ap
 
 
 def test_a_link_sets_the_controls(compare: AppTest) -> None:
-    compare.query_params.update({"v": "1", "dataset": "diabetes", "depth": "2", "alpha": "1.6", "methods": "steinglm,orthogonal"})
+    compare.query_params.update(
+        {"v": "1", "dataset": "diabetes", "depth": "2", "alpha": "1.6", "methods": "steinglm,orthogonal"}
+    )
     app = compare.run()
     assert app.selectbox(key="dataset").value == "diabetes"
     assert app.number_input(key="alpha").value == 1.6
@@ -77,7 +82,9 @@ def test_a_hostile_link_falls_back_with_a_message(compare: AppTest, depth: str) 
         ("seed", -1, "Seed must be"),
     ],
 )
-def test_a_forged_widget_value_is_one_message(compare: AppTest, key: str, value: object, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_forged_widget_value_is_one_message(
+    compare: AppTest, key: str, value: object, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from steinglm.dashboard import controls
 
     genuine = controls._settings

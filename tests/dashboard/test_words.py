@@ -13,13 +13,18 @@ def layers(**variances: list[float]) -> pd.DataFrame:
         for method, values in variances.items()
         for layer, value in enumerate(values, start=1)
     ]
-    losses = [(method, 0, 0, "training_loss", 0, 0.1 if method == "steinglm" else 0.5) for method in variances]
+    losses = [
+        (method, 0, 0, "training_loss", 0, 0.1 if method == "steinglm" else 0.5) for method in variances
+    ]
     return pd.DataFrame(rows + losses, columns=["method", "repeat", "layer", "quantity", "rank", "value"])
 
 
 def test_the_largest_change_is_named_first_and_steinglm_beside_it() -> None:
     said = words.signal(layers(steinglm=[1, 0.02], glorot_normal=[0.93, 0.0007], he_normal=[1.8, 1.7]))
-    assert said == "Glorot normal's pre-activation variance falls from 0.93 to 0.0007 by layer 2; SteinGLM's falls from 1 to 0.02."
+    assert (
+        said
+        == "Glorot normal's pre-activation variance falls from 0.93 to 0.0007 by layer 2; SteinGLM's falls from 1 to 0.02."
+    )
 
 
 def test_a_signal_that_dies_altogether_is_a_fall() -> None:
@@ -27,11 +32,16 @@ def test_a_signal_that_dies_altogether_is_a_fall() -> None:
 
 
 def test_one_layer_has_no_change() -> None:
-    assert words.signal(layers(steinglm=[1.0])) == "Variance of the pre-activations in the only hidden layer: SteinGLM 1."
+    assert (
+        words.signal(layers(steinglm=[1.0]))
+        == "Variance of the pre-activations in the only hidden layer: SteinGLM 1."
+    )
 
 
 def test_the_headline_groups_the_methods_by_what_their_signal_does() -> None:
-    said = words.headline(layers(steinglm=[1, 1], glorot_normal=[1, 0.1], he_normal=[1, 9]), Experiment(depth=2), "Abalone")
+    said = words.headline(
+        layers(steinglm=[1, 1], glorot_normal=[1, 0.1], he_normal=[1, 9]), Experiment(depth=2), "Abalone"
+    )
     assert said == (
         "On Abalone, 2 layers of tanh: the signal of SteinGLM holds, of Glorot normal fades, of He normal grows; "
         "SteinGLM starts at the lowest loss, 0.1."
@@ -39,15 +49,24 @@ def test_the_headline_groups_the_methods_by_what_their_signal_does() -> None:
 
 
 def test_the_best_validation_loss_wins() -> None:
-    history = pd.DataFrame(
-        [("steinglm", 0, 1, "validation_loss", 0.2), ("steinglm", 0, 2, "validation_loss", 0.3), ("he_normal", 0, 2, "validation_loss", 0.25)],
-        columns=["method", "repeat", "epoch", "quantity", "value"],
-    )  # fmt: skip
-    assert words.learning(history) == "After 2 epochs SteinGLM has the lowest validation loss, 0.2; He normal has the highest, 0.25."
+    losses = [("steinglm", 1, 0.2), ("steinglm", 2, 0.3), ("he_normal", 2, 0.25)]
+    rows = [(method, 0, epoch, "validation_loss", value) for method, epoch, value in losses]
+    history = pd.DataFrame(rows, columns=["method", "repeat", "epoch", "quantity", "value"])
+    lead = "After 2 epochs SteinGLM has the lowest validation loss, 0.2"
+    assert words.learning(history) == f"{lead}; He normal has the highest, 0.25."
 
 
-@pytest.mark.parametrize(
-    ("value", "text"), [(0.0, "0"), (0.00009, "9e-05"), (0.0123, "0.012"), (1.0, "1"), (99.6, "1e+02"), (123456.0, "1.2e+05"), (-0.5, "-0.5")]
-)  # fmt: skip
+NUMBERS = {
+    0.0: "0",
+    0.00009: "9e-05",
+    0.0123: "0.012",
+    1.0: "1",
+    99.6: "100",
+    123456.0: "1.2e+05",
+    -0.5: "-0.5",
+}
+
+
+@pytest.mark.parametrize(("value", "text"), NUMBERS.items())
 def test_numbers_have_two_digits(value: float, text: str) -> None:
     assert words.number(value) == text
