@@ -77,8 +77,8 @@ def spectrum(rows: pd.DataFrame, layer: int, quantity: str = "moment_eigenvalue"
     if quantity == "weight_singular_value":
         return _spread(table, layer)
     method = "steinglm" if "steinglm" in table.index else str(table.index[0])
-    values = table.loc[method].dropna().sort_index()
-    first, total = float(values.iloc[0]), float(values.abs().sum())
+    values = table.loc[method].dropna().sort_index().to_numpy(dtype=float)
+    first, total = values[0], abs(values).sum()
     share = 100 * abs(first) / total if total > 0 else 0.0
     return (
         f"In layer {layer}, {_title(method)}'s leading eigenvalue is {number(first)} and holds {share:.0f} % of "

@@ -4,11 +4,20 @@ from html.parser import HTMLParser
 
 import pandas as pd
 
+from steinglm.dashboard import charts
+from steinglm.dashboard.report import report
+from steinglm.settings import Experiment
+
 QUANTITIES = ("preactivation_variance", "preactivation_variance_q10", "preactivation_variance_q90")
 ROWS = pd.DataFrame(
     [("steinglm", 0, layer, quantity, 0, 1.0 / layer) for layer in (1, 2, 3) for quantity in QUANTITIES],
     columns=["method", "repeat", "layer", "quantity", "rank", "value"],
 )
+
+
+def made(title: str = "Abalone", table: pd.DataFrame | None = None) -> str:
+    figures = [(charts.variance(ROWS), "It falls."), (charts.variance(ROWS, log=False), "It <falls>.")]
+    return report(Experiment(), title, "A & B", figures, pd.DataFrame() if table is None else table).decode()
 
 
 class Loads(HTMLParser):
