@@ -5,7 +5,7 @@ PORT ?= 8501
 VENV := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format bench clean
+.PHONY: help run test check format bench soak screenshots clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile
@@ -27,6 +27,12 @@ format: .venv/test.stamp ## format the code, and mend what ruff can mend
 
 bench: .venv/run.stamp ## run every benchmark
 	for script in benchmarks/*.py; do PYTHONPATH=. $(VENV) "$$script" || exit 1; done
+
+soak: .venv/test.stamp ## half an hour of scripted use, watching the server's memory
+	$(VENV) -m pytest -m soak tests/browser/test_soak.py
+
+screenshots: .venv/test.stamp ## the main page in light and dark, wide and narrow
+	$(VENV) -m tests.browser.screenshots
 
 clean: ## remove .venv and all caches
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build *.egg-info

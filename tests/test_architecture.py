@@ -20,7 +20,7 @@ SHIPPED = [*LIBRARY, *PAGES, *sorted((ROOT / "benchmarks").glob("*.py"))]
 LAYERS = [
     "exceptions",
     "stein | glm | mlp | datasets",
-    "init | train",
+    "init checks tracing | train",
     "diagnostics",
     "settings experiment",
     "worker run store cluster engine | export",

@@ -85,7 +85,7 @@ def _follow_link() -> None:
         _fill(settings)
         apply(link=query, **asdict(view))
         for message in messages:
-            st.toast(message, icon=":material/link_off:")
+            st.warning(message, icon=":material/link_off:")
     elif "dataset" not in st.session_state:
         settings, view, _ = link.decode(known)
         _fill(settings)
@@ -110,7 +110,10 @@ def _main_settings() -> None:
         help=TOPICS["alpha"].text,
     )  # fmt: skip
     if st.session_state["alpha_kind"] == "number":
-        st.number_input("alpha", 0.01, 100.0, key="alpha", step=0.1, format="%g", persist_state="session")
+        about = TOPICS["alpha"].text
+        st.number_input(
+            "alpha", 0.01, 100.0, key="alpha", step=0.1, format="%g", persist_state="session", help=about
+        )
     st.pills(
         "Methods", tuple(INITIALIZERS), key="methods", format_func=TITLES.__getitem__, selection_mode="multi",
         help=TOPICS["methods"].text,
@@ -129,35 +132,16 @@ def _more_settings() -> None:
 
 
 def _training_settings() -> None:
-    st.slider("Epochs", 1, 1000, key="epochs", help=TOPICS["epochs"].text)
-    st.number_input(
-        "Batch size",
-        1,
-        10_000,
-        key="batch_size",
-        placeholder="min(500, 20 %)",
-        help=TOPICS["batch_size"].text,
-    )
-    st.number_input(
-        "Learning rate",
-        1e-5,
-        1.0,
-        key="learning_rate",
-        step=1e-3,
-        format="%g",
-        help=TOPICS["learning_rate"].text,
-    )
+    about = {name: TOPICS[name].text for name in ("epochs", "batch_size", "learning_rate", "stop")}
+    st.slider("Epochs", 1, 1000, key="epochs", help=about["epochs"])
+    few, rate = "min(500, 20 %)", "learning_rate"
+    st.number_input("Batch size", 1, 10_000, key="batch_size", placeholder=few, help=about["batch_size"])
+    st.number_input("Learning rate", 1e-5, 1.0, key=rate, step=1e-3, format="%g", help=about[rate])
     st.caption("Stop a network early")
-    st.number_input(
-        "at a validation loss of",
-        1e-9,
-        key="target_loss",
-        format="%g",
-        placeholder="never",
-        help=TOPICS["stop"].text,
-    )
-    st.number_input("after epochs without a better one", 1, 10_000, key="patience", placeholder="never")
-    st.number_input("after seconds", 0.1, key="time_budget", format="%g", placeholder="never")
+    never = {"placeholder": "never", "help": about["stop"]}
+    st.number_input("at a validation loss of", 1e-9, key="target_loss", format="%g", **never)
+    st.number_input("after epochs without a better one", 1, 10_000, key="patience", **never)
+    st.number_input("after seconds", 0.1, key="time_budget", format="%g", **never)
 
 
 def _settings() -> dict[str, Any]:

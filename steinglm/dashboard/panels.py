@@ -30,20 +30,27 @@ def show(rows: pd.DataFrame, experiment: Experiment, run: Run | None, view: View
         key="comparison",
         presentation=view.presentation,
     )
-    with st.container(horizontal=True, gap="large", vertical_alignment="bottom"):
-        st.segmented_control(
-            "Variance of", VARIANCES, key="variance", format_func=VARIANCE_TITLES.__getitem__, required=True
-        )
-        st.segmented_control(
-            "Spectrum of", SPECTRA, key="spectrum", format_func=SPECTRUM_TITLES.__getitem__, required=True
-        )
-        st.slider("Layer of the spectrum", 1, experiment.depth + 1, key="layer", width=320)
-    if note := measured(experiment):
-        st.caption(note)
+    _choices(experiment)
     if events.about in TOPICS:
         _explain(events.about)
     if events.state:
         st.rerun()
+
+
+def _choices(experiment: Experiment) -> None:
+    signal, spectrum = TOPICS["signal"].text, TOPICS["spectrum"].text
+    with st.container(horizontal=True, gap="large", vertical_alignment="bottom"):
+        title = VARIANCE_TITLES.__getitem__
+        st.segmented_control(
+            "Variance of", VARIANCES, key="variance", format_func=title, required=True, help=signal
+        )
+        title = SPECTRUM_TITLES.__getitem__
+        st.segmented_control(
+            "Spectrum of", SPECTRA, key="spectrum", format_func=title, required=True, help=spectrum
+        )
+        st.slider("Layer of the spectrum", 1, experiment.depth + 1, key="layer", width=320, help=spectrum)
+    if note := measured(experiment):
+        st.caption(note)
 
 
 def figures(rows: pd.DataFrame, view: View, result: Result | None) -> list[tuple[go.Figure, str]]:

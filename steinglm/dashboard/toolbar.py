@@ -34,6 +34,8 @@ def show(engine: Engine, experiment: Experiment, view: View, run: Run | None) ->
         st.warning(message, icon=":material/hourglass_empty:")
     if run is not None and run.state != "finished":
         _follow(run)
+    elif run is not None and run.message:
+        st.caption(run.message)
 
 
 def _run_buttons(engine: Engine, experiment: Experiment, run: Run | None) -> None:

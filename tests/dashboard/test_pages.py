@@ -28,9 +28,7 @@ def stored() -> Experiment:
 
 
 def texts(app: AppTest) -> str:
-    return " ".join(
-        str(element.value) for kind in (app.markdown, app.error, app.warning, app.toast) for element in kind
-    )
+    return " ".join(str(element.value) for kind in (app.markdown, app.error, app.warning) for element in kind)
 
 
 def test_the_page_opens_with_abalone_and_says_what_is_to_be_seen(compare: AppTest) -> None:

@@ -1,0 +1,36 @@
+"""The HTML report in a browser that has no network: all charts, in their own colours."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from steinglm.dashboard import charts, panels, table
+from steinglm.dashboard.link import View
+from steinglm.dashboard.report import report
+from steinglm.experiment import Experiment, Result, initialize, train
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+SMALL = Experiment(dataset="diabetes", depth=3, epochs=3)
+
+
+def test_it_opens_offline_with_all_charts_in_true_colours(page: "Page", tmp_path: Path) -> None:
+    *_, result = train(SMALL)
+    assert isinstance(result, Result)
+    figures = panels.figures(initialize(SMALL), View(), result)
+    path = tmp_path / "report.html"
+    path.write_bytes(report(SMALL, "Diabetes", "A headline", figures, table.tidy(result)))
+    page.context.set_offline(True)
+    page.goto(path.as_uri())
+    page.locator(".plotly .main-svg").nth(4).wait_for(state="attached")
+    drawn = page.locator(".js-plotly-plot")
+    assert drawn.count() == 3
+    color = "t.mode.includes('lines') ? t.line.color : t.marker.color"
+    for index in range(3):
+        traces = drawn.nth(index).evaluate(f"el => el._fullData.map(t => [t.legendgroup, {color}, t.fill])")
+        colors = {method: color for method, color, fill in traces if fill != "toself"}
+        assert colors == {name: look.color for name, look in charts.METHODS.items()}
+    assert page.get_by_role("cell", name="SteinGLM").count() == 1
