@@ -133,7 +133,7 @@ def test_another_seed_is_another_link(compare: AppTest) -> None:
 def test_train_without_an_engine_is_one_message(compare: AppTest) -> None:
     compare.query_params.update({"v": "1", "dataset": "diabetes", "depth": "2", "epochs": "3"})
     app = compare.run()
-    next(button for button in app.button if button.label == "Train").click().run()
+    next(button for button in app.button if button.label == "**Train**").click().run()
     assert not app.exception
     assert "engine" in app.warning[0].value
 
