@@ -184,7 +184,7 @@ class Engine:
         self._stop_unwatched(active)
         at = [(run, run.worker) for run in active if run.worker]
         workers = self._connection.workers()
-        self._note_lost([run for run, address in at if address not in workers])
+        self._note_lost([(run, address) for run, address in at if address not in workers])
         self._dispatch(self._connection, sum(workers.values()))
         if self._connection.busy and time.monotonic() - self._ordered >= TICK:
             self._order()
@@ -211,10 +211,11 @@ class Engine:
             if time.monotonic() - run.watched > self.settings.idle_seconds:
                 run.stop(UNWATCHED.format(self.settings.idle_seconds))
 
-    def _note_lost(self, lost: list[Run]) -> None:
+    def _note_lost(self, lost: list[tuple[Run, str]]) -> None:
         with self._lock:
-            for run in lost:
-                run.missed()
+            for run, address in lost:
+                if run.worker == address:  # else another has begun meanwhile
+                    run.missed()
 
     def _dispatch(self, connection: Connection, places: int) -> None:
         """Give free places to those who wait."""
