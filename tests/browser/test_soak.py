@@ -40,7 +40,7 @@ def use(page: "Page", url: str, chance: random.Random) -> None:
     page.get_by_role("button", name=re.compile("^Train")).click(timeout=PATIENCE)
     page.get_by_role("heading", name="After training").wait_for(timeout=PATIENCE)
     for _ in range(5):
-        page.get_by_role("slider", name="Depth", exact=True).press("ArrowRight")
+        page.get_by_role("slider", name="Depth").press("ArrowRight")
         page.get_by_role("slider", name="Layer of the spectrum").press("ArrowRight")
         page.wait_for_timeout(500)
 
