@@ -6,7 +6,7 @@ everything again when it makes the `Experiment`: a widget's limits are only the 
 """
 
 from dataclasses import asdict, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -24,6 +24,12 @@ from steinglm.stein import SCORES
 __all__ = ["apply", "choices", "next_seed"]
 
 OUTPUT_TITLES = {"paper": "for SteinGLM", "glm": "for all", "own": "for none"}
+# What the widgets offer, narrower than what the library takes: a page is shared, and a slider has an end.
+LIMITS: dict[str, tuple[float, float]] = {
+    "depth": (1, 100), "width": (1, 200), "repeats": (1, 20), "epochs": (1, 1000), "batch_size": (1, 10_000),
+    "learning_rate": (1e-5, 1.0), "alpha": (0.01, 100.0), "target_loss": (1e-9, 1e9), "patience": (1, 10_000),
+    "time_budget": (0.1, 1e6), "seed": (0, MAX_SEED),
+}  # fmt: skip
 ALPHA_TITLES = {"default": "1/f′(0)", "auto": "auto", "number": "number"}
 
 
@@ -82,14 +88,29 @@ def _follow_link() -> None:
     query, known = st.query_params.to_dict(), st.session_state.get("link")
     if known is None or query not in ({}, known):
         settings, view, messages = link.decode(query)
+        settings, beyond = _within_limits(settings)
         _fill(settings)
         apply(link=query, **asdict(view))
-        for message in messages:
+        for message in messages + beyond:
             st.warning(message, icon=":material/link_off:")
     elif "dataset" not in st.session_state:
         settings, view, _ = link.decode(known)
         _fill(settings)
         apply(**{name: st.session_state.get(name, value) for name, value in asdict(view).items()})
+
+
+def _within_limits(settings: Experiment) -> tuple[Experiment, list[str]]:
+    """The experiment with every number within what the widgets offer, and a message for each that was not."""
+    changed: dict[str, Any] = {}
+    for name, (low, high) in LIMITS.items():
+        value = getattr(settings, name)
+        if isinstance(value, int | float) and not low <= value <= high:
+            changed[name] = type(value)(min(max(value, low), high))
+    words = [
+        f"The link's {name.replace('_', ' ')} is set to {value:g}, this page's limit."
+        for name, value in changed.items()
+    ]
+    return replace(settings, **changed), words
 
 
 def _fill(settings: Experiment) -> None:
@@ -101,47 +122,63 @@ def _fill(settings: Experiment) -> None:
 
 
 def _main_settings() -> None:
-    st.selectbox("Data", datasets.names(), key="dataset", format_func=title, help=TOPICS["data"].text)
+    about = {name: topic.text for name, topic in TOPICS.items()}
+    st.selectbox("Data", datasets.names(), key="dataset", format_func=title, help=about["data"])
     st.caption(facts(st.session_state["dataset"]))
-    st.slider("Depth", 1, 100, key="depth", help=TOPICS["depth"].text)
-    st.selectbox("Activation", tuple(ACTIVATIONS), key="activation", help=TOPICS["activation"].text)
+    st.slider("Depth", *_whole("depth"), key="depth", help=about["depth"])
+    st.selectbox("Activation", tuple(ACTIVATIONS), key="activation", help=about["activation"])
+    named = ALPHA_TITLES.__getitem__
+    kinds = tuple(ALPHA_TITLES)
     st.segmented_control(
-        "Scaling alpha", tuple(ALPHA_TITLES), key="alpha_kind", format_func=ALPHA_TITLES.__getitem__, required=True,
-        help=TOPICS["alpha"].text,
-    )  # fmt: skip
+        "Scaling alpha", kinds, key="alpha_kind", format_func=named, required=True, help=about["alpha"]
+    )
     if st.session_state["alpha_kind"] == "number":
-        about = TOPICS["alpha"].text
-        st.number_input(
-            "alpha", 0.01, 100.0, key="alpha", step=0.1, format="%g", persist_state="session", help=about
-        )
+        _number("alpha", "alpha", about["alpha"], step=0.1)
+    named, every = TITLES.__getitem__, tuple(INITIALIZERS)
     st.pills(
-        "Methods", tuple(INITIALIZERS), key="methods", format_func=TITLES.__getitem__, selection_mode="multi",
-        help=TOPICS["methods"].text,
-    )  # fmt: skip
+        "Methods", every, key="methods", format_func=named, selection_mode="multi", help=about["methods"]
+    )
 
 
 def _more_settings() -> None:
-    st.segmented_control("Score", tuple(SCORES), key="score", required=True, help=TOPICS["score"].text)
+    about = {name: topic.text for name, topic in TOPICS.items()}
+    st.segmented_control("Score", tuple(SCORES), key="score", required=True, help=about["score"])
+    named = OUTPUT_TITLES.__getitem__
     st.segmented_control(
-        "GLM output layer", OUTPUTS, key="output", format_func=OUTPUT_TITLES.__getitem__, required=True,
-        help=TOPICS["output"].text,
-    )  # fmt: skip
-    st.number_input("Width", 1, 200, key="width", placeholder="min(features, 20)", help=TOPICS["width"].text)
-    st.number_input("Repeats", 1, 20, key="repeats", help=TOPICS["repeats"].text)
-    st.number_input("Seed", 0, MAX_SEED, key="seed", help=TOPICS["seed"].text)
+        "GLM output layer", OUTPUTS, key="output", format_func=named, required=True, help=about["output"]
+    )
+    _count("width", "Width", about["width"], "min(features, 20)")
+    _count("repeats", "Repeats", about["repeats"])
+    _count("seed", "Seed", about["seed"])
 
 
 def _training_settings() -> None:
-    about = {name: TOPICS[name].text for name in ("epochs", "batch_size", "learning_rate", "stop")}
-    st.slider("Epochs", 1, 1000, key="epochs", help=about["epochs"])
-    few, rate = "min(500, 20 %)", "learning_rate"
-    st.number_input("Batch size", 1, 10_000, key="batch_size", placeholder=few, help=about["batch_size"])
-    st.number_input("Learning rate", 1e-5, 1.0, key=rate, step=1e-3, format="%g", help=about[rate])
+    about = {name: topic.text for name, topic in TOPICS.items()}
+    st.slider("Epochs", *_whole("epochs"), key="epochs", help=about["epochs"])
+    _count("batch_size", "Batch size", about["batch_size"], "min(500, 20 %)")
+    _number("learning_rate", "Learning rate", about["learning_rate"], step=1e-3)
     st.caption("Stop a network early")
-    never = {"placeholder": "never", "help": about["stop"]}
-    st.number_input("at a validation loss of", 1e-9, key="target_loss", format="%g", **never)
-    st.number_input("after epochs without a better one", 1, 10_000, key="patience", **never)
-    st.number_input("after seconds", 0.1, key="time_budget", format="%g", **never)
+    _number("target_loss", "at a validation loss of", about["stop"], "never")
+    _count("patience", "after epochs without a better one", about["stop"], "never")
+    _number("time_budget", "after seconds", about["stop"], "never")
+
+
+def _whole(name: str) -> tuple[int, int]:
+    low, high = LIMITS[name]
+    return int(low), int(high)
+
+
+def _count(name: str, label: str, about: str, empty: str | None = None) -> None:
+    """A whole number; where it may be left empty, `empty` says what that means."""
+    st.number_input(label, *_whole(name), key=name, placeholder=empty, help=about)
+
+
+def _number(name: str, label: str, about: str, empty: str | None = None, step: float | None = None) -> None:
+    low, high = LIMITS[name]
+    keep: Literal["session"] = "session"  # alpha is not drawn while it is not a number
+    st.number_input(
+        label, low, high, key=name, step=step, format="%g", placeholder=empty, help=about, persist_state=keep
+    )
 
 
 def _settings() -> dict[str, Any]:

@@ -70,6 +70,17 @@ def test_a_hostile_link_falls_back_with_a_message(compare: AppTest, depth: str) 
     assert "depth could not be used" in texts(app)
 
 
+def test_a_link_beyond_the_limits_of_the_page_is_brought_within(compare: AppTest) -> None:
+    compare.query_params.update(
+        {"v": "1", "dataset": "diabetes", "depth": "150", "epochs": "5000", "width": "3"}
+    )
+    app = compare.run()
+    assert not app.exception
+    assert not app.error
+    assert (app.slider(key="depth").value, app.slider(key="epochs").value) == (100, 1000)
+    assert "depth is set to 100" in texts(app)
+
+
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
