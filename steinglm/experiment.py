@@ -91,12 +91,16 @@ def metric_name(task: str) -> str:
     return "RMSE" if task == "regression" else "AUC"
 
 
-def _networks(experiment: Experiment) -> tuple[list[nn.Sequential], list[tuple[str, int]], list[float]]:
+def _networks(
+    experiment: Experiment, checkpoint: Callable[[], None] | None = None
+) -> tuple[list[nn.Sequential], list[tuple[str, int]], list[float]]:
     """The initialized networks, method by method and repeat by repeat, with their names and the seconds it took."""
     _warm_up()
     models, names, seconds = [], [], []
     for method in experiment.methods:
         for repeat in range(experiment.repeats):
+            if checkpoint is not None:
+                checkpoint()
             data = split(experiment.dataset, experiment.seed, repeat)
             start = time.perf_counter()
             models.append(_network(experiment, method, repeat, data))
@@ -190,9 +194,9 @@ def train(
 ) -> Iterator[Epoch | Result]:
     """Train all networks of the experiment in lock-step; yield an `Epoch` after each epoch, then the `Result`.
 
-    `checkpoint` is called after every mini-batch; whatever it raises ends the run.
+    `checkpoint` is called before each network is initialized and after every mini-batch; what it raises ends the run.
     """
-    models, names, seconds = _networks(experiment)
+    models, names, seconds = _networks(experiment, checkpoint)
     networks = mlp.stack(models)
     training, validation, test = (
         _rows(experiment, part, torch.float32) for part in ("train", "validation", "test")

@@ -5,9 +5,15 @@ import os
 import shutil
 import tempfile
 
+import pytest
 import torch
 
 torch.set_num_threads(1)  # the tests' matrices are small, and beside other work more threads are far slower
 _store = tempfile.mkdtemp(prefix="steinglm-tests-")
 atexit.register(shutil.rmtree, _store, ignore_errors=True)
 os.environ["STEINGLM_STORE"] = _store
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests last: Playwright leaves an event loop running, beside which no other can be started."""
+    items.sort(key=lambda item: "browser" in item.path.parts)

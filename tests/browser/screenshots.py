@@ -6,6 +6,7 @@ The picture of the README is the widest light one.
 """
 
 import shutil
+import tempfile
 from typing import TYPE_CHECKING
 
 from tests.browser import serving
@@ -33,7 +34,8 @@ def main() -> None:
         raise SystemExit("screenshots need Chromium in PATH")
     folder = serving.ROOT / "screenshots"
     folder.mkdir(exist_ok=True)
-    url, server = serving.start(serving.ROOT / "app.py", folder / "server.log")
+    store = tempfile.mkdtemp()  # so that every number is of a run made now
+    url, server = serving.start(serving.ROOT / "app.py", folder / "server.log", STEINGLM_STORE=store)
     try:
         with serving.launched() as browser:
             for scheme in ("light", "dark"):
@@ -41,6 +43,7 @@ def main() -> None:
                     _take(browser, url, scheme, width, height)
     finally:
         serving.stop(server)
+        shutil.rmtree(store, ignore_errors=True)
     shutil.copy(folder / "light-1440.png", serving.ROOT / "docs" / "compare.png")
 
 
