@@ -14,7 +14,7 @@ run: .venv/run.stamp ## start the app in the browser; PORT=8502 for another port
 	$(VENV) -m streamlit run app.py --server.port=$(PORT) --server.showEmailPrompt=false
 
 test: check ## everything that CI runs: check, then all tests
-	$(VENV) -m pytest
+	$(VENV) -m pytest --durations=15
 
 check: .venv/test.stamp ## format, style and types
 	$(VENV) -m ruff format --check .

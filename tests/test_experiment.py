@@ -270,17 +270,24 @@ def test_a_start_that_overflows_float64_is_refused() -> None:
         initialize(replace(SMALL, alpha=1e6, activation="identity", depth=200))
 
 
-def test_a_checkpoint_may_end_the_run() -> None:
+@pytest.mark.parametrize("during", ["initialization", "training"])
+def test_a_checkpoint_may_end_the_run(during: str) -> None:
     class Stop(Exception):
         pass
 
+    calls = iter(range(1000))
+    networks = len(SMALL.methods) * SMALL.repeats
+    last = 0 if during == "initialization" else networks
+
     def checkpoint() -> None:
-        raise Stop
+        if next(calls) >= last:
+            raise Stop
 
     steps = train(SMALL, checkpoint=checkpoint)
-    first = next(steps)
-    assert isinstance(first, Epoch)
-    assert first.epoch == 0
+    if during == "training":
+        first = next(steps)
+        assert isinstance(first, Epoch)
+        assert first.epoch == 0
     with pytest.raises(Stop):
         next(steps)
 
