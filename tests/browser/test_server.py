@@ -54,7 +54,7 @@ def workers(server: subprocess.Popen[bytes]) -> list[psutil.Process]:
     return [child for child in children if child.memory_info().rss > 100 * 2**20]
 
 
-def test_a_run_survives_its_worker(page: "Page", launch: Launch, tmp_path: Path) -> None:
+def test_a_run_survives_its_worker(launch: Launch, page: "Page", tmp_path: Path) -> None:
     url, server = launch(STEINGLM_STORE=str(tmp_path / "store"), STEINGLM_WORKERS="1")
     start_long_run(page, url)
     (busy,) = sorted(workers(server), key=lambda worker: sum(worker.cpu_times()[:2]))[-1:]
@@ -67,7 +67,7 @@ def test_a_run_survives_its_worker(page: "Page", launch: Launch, tmp_path: Path)
 
 
 def test_a_killed_server_keeps_finished_runs_and_shows_no_half_one(
-    page: "Page", launch: Launch, tmp_path: Path
+    launch: Launch, page: "Page", tmp_path: Path
 ) -> None:
     store = str(tmp_path / "store")
     url, server = launch(STEINGLM_STORE=store)

@@ -46,7 +46,7 @@ def use(page: "Page", url: str, chance: random.Random) -> None:
 
 
 def test_memory_settles(
-    page: "Page", launch: Callable[..., tuple[str, subprocess.Popen[bytes]]], tmp_path: Path
+    launch: Callable[..., tuple[str, subprocess.Popen[bytes]]], page: "Page", tmp_path: Path
 ) -> None:
     url, server = launch(STEINGLM_STORE=str(tmp_path / "store"))
     chance, start = random.Random(0), time.monotonic()
