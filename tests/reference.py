@@ -52,7 +52,7 @@ def random_streams_untouched() -> Iterator[None]:
 
 
 def cross_moment(h: Array, y: Array, score: str) -> Array:
-    """(1/n) sum y_i S2(h_i), one row and one (d, d) matrix at a time, with the score as design.md states it."""
+    """(1/n) sum y_i S2(h_i), one row and one (d, d) matrix at a time, with the score as docs/method.md states it."""
     n, d = h.shape
     mean, covariance = h.mean(axis=0), np.cov(h.T, bias=True).reshape(d, d)
     sd = np.sqrt(np.diag(covariance))
