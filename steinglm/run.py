@@ -24,6 +24,7 @@ WAITING = "Waiting for a free worker; {}."
 LOST_WORKER = "A worker stopped; the run starts again as soon as another one is free."
 CATCHING_UP = "A worker stopped; the run was started again and is catching up."
 CAUGHT_UP = "A worker stopped; the run was started again and has caught up."
+RECENT = 10.0  # seconds; a page looks twice a second, one in a hidden tab more rarely
 COLUMNS = ["method", "repeat", "epoch", "quantity", "value"]
 
 
@@ -56,6 +57,7 @@ class Run:
         self.occupies = False  # whether it takes a worker's place
         self.worker = ""  # address
         self.watched = time.monotonic()
+        self._viewers: dict[str, float] = {}
         self._lock, self._changed, self._result = lock, changed, result
         self._note = ""
         self._rows: list[Row] = []
@@ -120,9 +122,18 @@ class Run:
             raise EngineError(self.message or f"the run was {self.state}; submit it again to have a result")
         return self._result
 
-    def watch(self) -> None:
+    def watch(self, viewer: str = "") -> None:
         """Say that somebody is looking; a run that nobody watches stops after `Settings.idle_seconds`."""
-        self.watched = time.monotonic()
+        with self._lock:
+            self.watched = time.monotonic()
+            if viewer:
+                self._viewers[viewer] = self.watched
+
+    def shared(self, viewer: str) -> bool:
+        """Whether somebody else than this viewer has looked at the run within the last seconds."""
+        with self._lock:
+            now = time.monotonic()
+            return any(other != viewer and now - seen < RECENT for other, seen in self._viewers.items())
 
     def pause(self) -> None:
         """Hold a running run where it is; it keeps its memory and gives its place to another run."""

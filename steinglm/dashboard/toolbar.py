@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from uuid import uuid4
 
 import streamlit as st
 
@@ -30,8 +31,8 @@ def show(engine: Engine, experiment: Experiment, view: View, run: Run | None) ->
         pins.button(run)
         takehome.show(experiment, view, run)
         st.toggle("Presentation", key="presentation", help="Larger letters and lines, no side bar")
-    if message := st.session_state.pop("refused", ""):
-        st.warning(message, icon=":material/hourglass_empty:")
+    if message := st.session_state.pop("notice", ""):
+        st.warning(message, icon=":material/info:")
     if run is not None and run.state != "finished":
         _follow(run)
     elif run is not None and run.message:
@@ -67,7 +68,7 @@ def _follow(run: Run) -> None:
     def progress() -> None:
         if run.state != state:
             st.rerun()
-        run.watch()
+        run.watch(_viewer())
         done = max(run.epoch, 0)
         st.progress(
             min(done / run.experiment.epochs, 1.0),
@@ -82,15 +83,31 @@ def _train(engine: Engine, experiment: Experiment) -> None:
     try:
         engine.submit(experiment)
     except EngineError as err:
-        st.session_state["refused"] = str(err)
+        st.session_state["notice"] = str(err)
 
 
 def _stop(run: Run | None) -> None:
-    if run is not None:
+    """Stop the run, unless others are watching it: then only this page leaves it."""
+    if run is None:
+        return
+    if run.shared(_viewer()):
+        st.session_state["set_aside"] = run.name
+        st.session_state["notice"] = (
+            "Others are watching this run, so it goes on for them; Train joins it again."
+        )
+    else:
         run.stop()
 
 
 def _set_aside(run: Run | None) -> None:
+    """Back to before training; a run that nobody else watches ends."""
     if run is not None:
-        run.stop()
+        if not run.shared(_viewer()):
+            run.stop()
         st.session_state["set_aside"] = run.name
+
+
+def _viewer() -> str:
+    """What tells this session from others."""
+    viewer: str = st.session_state.setdefault("viewer", uuid4().hex)
+    return viewer
