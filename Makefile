@@ -29,7 +29,7 @@ bench: .venv/run.stamp ## run every benchmark
 	for script in benchmarks/*.py; do PYTHONPATH=. $(VENV) "$$script" || exit 1; done
 
 soak: .venv/test.stamp ## half an hour of scripted use, watching the server's memory
-	$(VENV) -m pytest -m soak tests/browser/test_soak.py
+	$(VENV) -m pytest -s -m soak -o faulthandler_timeout=0 tests/browser/test_soak.py
 
 screenshots: .venv/test.stamp ## the main page in light and dark, wide and narrow
 	$(VENV) -m tests.browser.screenshots
