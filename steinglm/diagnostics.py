@@ -31,6 +31,7 @@ __all__ = [
 COLUMNS = ("method", "repeat", "layer", "quantity", "rank", "value")
 SATURATED = 0.05  # of the activation's steepest slope
 Name = tuple[str, int]  # (method, repeat)
+Measured = tuple[int, str, Tensor, bool]  # layer, quantity, values (K, m), whether these are ranked
 
 
 def layers(networks: Stack, x: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
@@ -94,49 +95,44 @@ def layer_rows(networks: Stack, rows: Rows, names: Sequence[Name], score: str) -
     """
     R = len(rows.X)
     x = rows.X.repeat(len(names) // R, 1, 1)  # (K, n, d)
-    tables: list[pd.DataFrame] = []
+    depth = len(networks.weights) - 1
+    found: list[Measured] = []
+    after = x
     for number, (h, a, after) in enumerate(layers(networks, x), start=1):
         scalars: dict[str, Tensor] = {"saturated_share": saturated_share(a, networks.activation)}
         for place, values in (("preactivation", a), ("activation", after)):
             mean, variance = over_rows(values)  # (K, k)
             scalars |= across_units(f"{place}_mean", mean) | across_units(f"{place}_variance", variance)
-        tables.append(_scalar_rows(names, number, scalars))
-        tables += _spectrum_rows(names, number, h, rows.y, networks.weights[number - 1], score)
-    depth = len(networks.weights) - 1
-    tables += _spectrum_rows(names, depth + 1, after if depth else x, rows.y, networks.weights[-1], score)
-    return pd.concat(tables, ignore_index=True)
+        found += [(number, quantity, values[:, None], False) for quantity, values in scalars.items()]
+        found += _spectra(number, h, rows.y, networks.weights[number - 1], score)
+    found += _spectra(depth + 1, after, rows.y, networks.weights[-1], score)
+    return _table(names, found)
 
 
-def _scalar_rows(names: Sequence[Name], layer: int, scalars: dict[str, Tensor]) -> pd.DataFrame:
-    return pd.concat(
-        [
-            _table(names, layer, quantity, values[:, None], ranked=False)
-            for quantity, values in scalars.items()
-        ],
-        ignore_index=True,
-    )
-
-
-def _spectrum_rows(
-    names: Sequence[Name], layer: int, h: Tensor, y: Tensor, W: Tensor, score: str
-) -> list[pd.DataFrame]:
+def _spectra(layer: int, h: Tensor, y: Tensor, W: Tensor, score: str) -> list[Measured]:
     return [
-        _table(names, layer, "moment_eigenvalue", moment_eigenvalues(h, y, score), ranked=True),
-        _table(names, layer, "weight_singular_value", weight_singular_values(W), ranked=True),
+        (layer, "moment_eigenvalue", moment_eigenvalues(h, y, score), True),
+        (layer, "weight_singular_value", weight_singular_values(W), True),
     ]
 
 
-def _table(names: Sequence[Name], layer: int, quantity: str, values: Tensor, *, ranked: bool) -> pd.DataFrame:
-    """Rows for values (K, m): rank 1..m, or 0 for a scalar."""
-    K, m = values.shape
+def _table(names: Sequence[Name], found: Sequence[Measured]) -> pd.DataFrame:
+    """One row a network and value, rank 1..m, or 0 for a scalar; made in one piece, which is many times faster."""
+    K, sizes = len(names), [values.shape[1] for _, _, values, _ in found]
     methods, repeats = zip(*names, strict=True)
+    each = [K * m for m in sizes]
     return pd.DataFrame(
         {
-            "method": np.repeat(methods, m),
-            "repeat": np.repeat(repeats, m),
-            "layer": layer,
-            "quantity": quantity,
-            "rank": np.tile(np.arange(1, m + 1), K) if ranked else 0,
-            "value": values.reshape(-1).double().numpy(),
+            "method": np.concatenate([np.repeat(methods, m) for m in sizes]),
+            "repeat": np.concatenate([np.repeat(repeats, m) for m in sizes]),
+            "layer": np.repeat([layer for layer, *_ in found], each),
+            "quantity": np.repeat([quantity for _, quantity, *_ in found], each),
+            "rank": np.concatenate(
+                [
+                    np.tile(np.arange(1, m + 1), K) * ranked
+                    for m, (*_, ranked) in zip(sizes, found, strict=True)
+                ]
+            ),
+            "value": torch.cat([values.reshape(-1).double() for _, _, values, _ in found]).numpy(),
         }
     )

@@ -134,10 +134,11 @@ def build(
 
 
 def _linear(d: int, k: int, dtype: torch.dtype) -> nn.Linear:
-    layer = nn.utils.skip_init(nn.Linear, d, k, dtype=dtype)
-    with torch.no_grad():
-        layer.weight.zero_()
-        layer.bias.zero_()
+    layer = nn.Linear(
+        d, k, device="meta"
+    )  # on no device: draws nothing, and is several times faster than skip_init
+    layer.weight = nn.Parameter(torch.zeros(k, d, dtype=dtype))
+    layer.bias = nn.Parameter(torch.zeros(k, dtype=dtype))
     return layer
 
 
