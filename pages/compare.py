@@ -14,8 +14,9 @@ with guarded():
     run = toolbar.current_run(engine(), experiment)
     pinned = pins.pinned(engine())
 
-    st.title("What does the start do to the signal?")
+    st.title("What does the initialization do to the signal?")
     st.markdown(words.headline(rows, experiment, title(experiment.dataset)))
+    st.caption("SteinGLM initializes each layer from the data; the other methods draw its weights at random.")
     hints.show(experiment, view)
     toolbar.show(engine(), experiment, view, run)
     panels.show(rows, experiment, run, view, pinned)

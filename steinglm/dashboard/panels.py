@@ -74,12 +74,13 @@ def _layers(rows: pd.DataFrame, view: View, behind: Mapping[str, pd.DataFrame]) 
 
 
 def _learning(experiment: Experiment, run: Run | None, behind: Mapping[str, pd.DataFrame]) -> Panel:
+    zoom = {"uirevision": experiment.key}  # kept while a run grows, not carried over to another one
     if run is not None and run.state == "finished":
         history = run.result().history
         sentence = words.learning(history)
-        figure = charts.learning(history, behind=behind)
+        figure = charts.learning(history, behind=behind).update_layout(zoom)
         return Panel("learning", figure, f"Losses by epoch. {sentence}", sentence, about=True)
-    figure = charts.learning(NO_HISTORY, methods=experiment.methods, behind=behind)
+    figure = charts.learning(NO_HISTORY, methods=experiment.methods, behind=behind).update_layout(zoom)
     if run is None:
         hint = "Train to see the losses"
         return Panel("learning", figure, "Losses by epoch; not trained yet.", placeholder=hint, about=True)

@@ -7,7 +7,7 @@ import streamlit as st
 
 from steinglm.dashboard.measure import initial_rows, title
 from steinglm.dashboard.panels import Pinned
-from steinglm.dashboard.table import tidy
+from steinglm.dashboard.table import draw, tidy
 from steinglm.engine import Engine, Run
 from steinglm.experiment import Experiment
 
@@ -47,9 +47,7 @@ def table(pins: Pinned) -> None:
     st.subheader("Pinned runs")
     parts = [tidy(result).assign(Run=label) for label, (_, result) in pins.items()]
     together = pd.concat(parts, ignore_index=True)
-    st.dataframe(
-        together[["Run", *together.columns.drop("Run")]], hide_index=True, alt="Pinned runs by method"
-    )
+    draw(together[["Run", *together.columns.drop("Run")]], "Pinned runs by method")
     st.button("Unpin all", on_click=_keys().clear)
 
 

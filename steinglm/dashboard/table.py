@@ -7,7 +7,7 @@ from steinglm.dashboard.explain import TOPICS
 from steinglm.dashboard.measure import task
 from steinglm.experiment import TITLES, Result, metric_name, summarize
 
-__all__ = ["show", "tidy"]
+__all__ = ["draw", "show", "tidy"]
 
 
 def tidy(result: Result) -> pd.DataFrame:
@@ -28,22 +28,21 @@ def tidy(result: Result) -> pd.DataFrame:
     return table.drop(columns="sd") if result.experiment.repeats == 1 else table
 
 
-def show(result: Result) -> None:
-    """Draw it."""
-    table = tidy(result)
+def draw(table: pd.DataFrame, alt: str) -> None:
+    """A table of results with sensible digits; an epoch that never came says so."""
     formats = {
+        "Best validation loss": "%.5f",
         "Best epoch": "%.0f",
         "Initialize (s)": "%.3f",
         "Train, all (s)": "%.1f",
         "Epochs to best baseline": "%.0f",
     }
-    config = {
-        name: st.column_config.NumberColumn(
-            format=formats.get(name, "%.4f" if name != "Best validation loss" else "%.5f")
-        )
-        for name in table.columns[1:]
-    }
+    numbers = table.select_dtypes("number").columns
+    config = {name: st.column_config.NumberColumn(format=formats.get(name, "%.4f")) for name in numbers}
+    st.dataframe(table, hide_index=True, column_config=config, placeholder="never", alt=alt)
+
+
+def show(result: Result) -> None:
+    """Draw the table of a run."""
     st.subheader("After training", help=TOPICS["table"].text)
-    st.dataframe(
-        table, hide_index=True, column_config=config, placeholder="never", alt="Test results by method"
-    )
+    draw(tidy(result), "Test results by method")

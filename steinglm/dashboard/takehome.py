@@ -25,29 +25,32 @@ def show(experiment: Experiment, view: View, run: Run | None) -> None:
         st.caption("Reproduces this run with the library.")
         st.code(code(experiment), language="python")
     with st.popover("Save", icon=":material/download:"):
-        _downloads(experiment, view, run.result() if run is not None and run.state == "finished" else None)
+        _downloads(experiment, view, run)
 
 
-def _downloads(experiment: Experiment, view: View, result: Result | None) -> None:
+def _downloads(experiment: Experiment, view: View, run: Run | None) -> None:
     name = f"steinglm-{experiment.dataset}-{experiment.key}"
+    result = run.result() if run is not None and run.state == "finished" else None
     st.download_button(
         "Layers, CSV", lambda: as_csv(initial_rows(experiment)), f"{name}-layers.csv", "text/csv"
     )
     st.download_button(
         "Layers, Parquet", lambda: as_parquet(initial_rows(experiment)), f"{name}-layers.parquet"
     )
+    if run is not None and run.epoch >= 0:
+        st.download_button("Losses, CSV", lambda: as_csv(_losses(run)), f"{name}-losses.csv", "text/csv")
+        st.download_button("Losses, Parquet", lambda: as_parquet(_losses(run)), f"{name}-losses.parquet")
     if result is not None:
-        st.download_button("Losses, CSV", lambda: as_csv(result.history), f"{name}-losses.csv", "text/csv")
-        st.download_button("Losses, Parquet", lambda: as_parquet(result.history), f"{name}-losses.parquet")
         st.download_button("Weights, safetensors", partial(weights, result), f"{name}.safetensors")
     st.download_button(
         "Report, HTML", partial(_report, experiment, view, result), f"{name}.html", "text/html"
     )
-    st.caption(
-        "Each chart saves itself as SVG or PNG."
-        if result is not None
-        else "Losses and weights: after training."
-    )
+    st.caption("Each chart saves itself as SVG or PNG." if result is not None else "Weights: after training.")
+
+
+def _losses(run: Run) -> pd.DataFrame:
+    """As far as the run has come, also if it was stopped."""
+    return pd.DataFrame(run.rows(), columns=["method", "repeat", "epoch", "quantity", "value"])
 
 
 def _report(experiment: Experiment, view: View, result: Result | None) -> bytes:

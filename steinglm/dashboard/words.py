@@ -8,7 +8,7 @@ from steinglm.experiment import TITLES, Experiment
 
 __all__ = ["headline", "learning", "number", "signal", "spectrum"]
 
-STEADY = 1.5  # a signal that changes by less than this factor is said to hold
+STEADY = 3.0  # a signal that changes by less than this factor, half a decade, is said to hold
 
 
 def number(value: float) -> str:
@@ -43,7 +43,7 @@ def _fate(first: float, last: float) -> str:
 def _change(first: float, last: float) -> str:
     fate = _fate(first, last)
     if fate == "hold":
-        return f"holds at about {number(last)}"
+        return f"goes from {number(first)} to {number(last)}"
     return f"{'rises' if fate == 'grow' else 'falls'} from {number(first)} to {number(last)}"
 
 
@@ -93,7 +93,7 @@ def _spread(table: pd.DataFrame, layer: int) -> str:
 
 
 def learning(history: pd.DataFrame) -> str:
-    """Which method is ahead, by the validation loss of the last epoch that it has."""
+    """Which method is ahead, by its best validation loss so far."""
     own = history[history["quantity"] == "validation_loss"]
     if own.empty:
         return "Press Train to see the networks learn, side by side."

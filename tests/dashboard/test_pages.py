@@ -34,7 +34,7 @@ def texts(app: AppTest) -> str:
 def test_the_page_opens_with_abalone_and_says_what_is_to_be_seen(compare: AppTest) -> None:
     app = compare.run()
     assert not app.exception
-    assert app.title[0].value == "What does the start do to the signal?"
+    assert app.title[0].value == "What does the initialization do to the signal?"
     assert "On Abalone, 10 layers of tanh" in texts(app)
     assert any(
         "4,177 rows, 8 features, 10 after encoding, regression" in caption.value for caption in app.caption
