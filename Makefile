@@ -25,7 +25,7 @@ format: .venv/test.stamp ## format the code, and mend what ruff can mend
 	$(VENV) -m ruff check --fix .
 	$(VENV) -m ruff format .
 
-bench: .venv/run.stamp ## run every benchmark
+bench: .venv/test.stamp ## run every benchmark
 	for script in benchmarks/*.py; do PYTHONPATH=. $(VENV) "$$script" || exit 1; done
 
 soak: .venv/test.stamp ## half an hour of scripted use, watching the server's memory

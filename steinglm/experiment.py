@@ -76,7 +76,7 @@ class Result:
     state: dict[str, Tensor]
 
 
-@lru_cache(maxsize=50)  # as many as an experiment may have repeats
+@lru_cache(maxsize=20)  # an experiment's repeats, but bounded: one of Adult takes 25 MB
 def split(dataset: str, seed: int, repeat: int) -> datasets.Split:
     """The split of a repeat: training, validation and test rows, prepared."""
     return datasets.prepare(datasets.load(dataset), int(_seeds(seed, repeat)[0]))

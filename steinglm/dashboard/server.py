@@ -52,9 +52,9 @@ def feed(key: str, since: int) -> Mapping[str, Any] | None:
 
 @lru_cache(maxsize=64)
 def _sentence(name: str, epoch: int) -> str:
-    """What the latest epoch of a run says, once for all who watch it."""
+    """What a run says up to an epoch, by the best losses as in the table; computed once for all who watch it."""
     run = next((run for run in _engine.runs() if run.name == name), None)
-    rows = [row for row in run.rows(epoch - 1) if row[2] == epoch] if run is not None else []
+    rows = [row for row in run.rows() if row[2] <= epoch] if run is not None else []
     return words.learning(pd.DataFrame(rows, columns=list(COLUMNS))) if rows else ""
 
 

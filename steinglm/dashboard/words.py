@@ -36,7 +36,7 @@ def _ends(rows: pd.DataFrame, quantity: str) -> tuple[int, dict[str, tuple[float
 
 
 def _fate(first: float, last: float) -> str:
-    """What a signal does between two layers, in the plural."""
+    """What a signal does between two layers."""
     return "grow" if last > first * STEADY else "fade" if last < first / STEADY else "hold"
 
 
