@@ -14,7 +14,8 @@ run: .venv/run.stamp ## start the app in the browser; PORT=8502 for another port
 	$(VENV) -m streamlit run app.py --server.port=$(PORT) --server.showEmailPrompt=false
 
 test: check ## everything that CI runs: check, then all tests
-	$(VENV) -m pytest --durations=15
+	$(VENV) -m pytest -n 2 --dist loadfile -m "not browser and not soak" --durations=10
+	$(VENV) -m pytest -m "browser and not soak" --durations=10
 
 check: .venv/test.stamp ## format, style and types
 	$(VENV) -m ruff format --check .

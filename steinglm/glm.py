@@ -1,7 +1,7 @@
 """The output layer as a generalized linear model of the last hidden layer (the paper's step 2).
 
-Ridge regression for a regression response, l2-penalized logistic regression for two classes, both scikit-learn's; the
-strength of the penalty is the one of `STRENGTHS` with the lowest loss on the validation rows.
+Ridge regression for a regression response, l2-penalized logistic regression for two classes; the strength of the
+penalty is the one of `STRENGTHS` with the lowest loss on the validation rows.
 """
 
 import warnings
@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, mean_squared_error
 
 from steinglm.exceptions import ConvergenceWarning, InvalidInputError
 
 __all__ = ["STRENGTHS", "OutputFit", "fit_output"]
 
+Fit = tuple[np.ndarray, float, bool]  # coefficients (d,), intercept, converged
 STRENGTHS = tuple(10.0**exponent for exponent in range(-4, 3))
 
 
@@ -65,7 +66,7 @@ def fit_output(
     """
     if task not in _FITS:
         raise InvalidInputError("task", f"one of {', '.join(_FITS)}", task, "choose one of these")
-    fits = [_FITS[task](h, y, strength) for strength in strengths]
+    fits = _FITS[task](h, y, strengths)
     losses = [_LOSSES[task](y_validation, h_validation @ w + b) for w, b, _ in fits]
     best = int(np.argmin(losses))
     coefficients, intercept, converged = fits[best]
@@ -81,12 +82,21 @@ def fit_output(
     )
 
 
-def _ridge(h: np.ndarray, y: np.ndarray, strength: float) -> tuple[np.ndarray, float, bool]:
-    model = Ridge(alpha=strength).fit(h, y)
-    return model.coef_, float(model.intercept_), True
+def _ridge(h: np.ndarray, y: np.ndarray, strengths: tuple[float, ...]) -> list[Fit]:
+    """The normal equations, (C + strength I) w = h^T y about the means, for all strengths by one eigh of C = h^T h."""
+    h_mean, y_mean = h.mean(0), float(y.mean())
+    centered = h - h_mean  # (n, d)
+    eigenvalues, V = np.linalg.eigh(centered.T @ centered)  # (d,), (d, d)
+    along = V.T @ (centered.T @ (y - y_mean))
+    coefficients = [V @ (along / (eigenvalues.clip(0) + strength)) for strength in strengths]
+    return [(w, y_mean - float(h_mean @ w), True) for w in coefficients]
 
 
-def _logistic(h: np.ndarray, y: np.ndarray, strength: float) -> tuple[np.ndarray, float, bool]:
+def _logistic(h: np.ndarray, y: np.ndarray, strengths: tuple[float, ...]) -> list[Fit]:
+    return [_logistic_fit(h, y, strength) for strength in strengths]
+
+
+def _logistic_fit(h: np.ndarray, y: np.ndarray, strength: float) -> Fit:
     # Newton's method on the (d + 1, d + 1) Hessian: n >> d here, and a handful of steps reach machine precision.
     model = LogisticRegression(C=1 / strength, solver="newton-cholesky", max_iter=100)
     with warnings.catch_warnings(record=True) as caught:

@@ -17,3 +17,6 @@ os.environ["STEINGLM_STORE"] = _store
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Browser tests last: Playwright leaves an event loop running, beside which no other can be started."""
     items.sort(key=lambda item: "browser" in item.path.parts)
+    for item in items:
+        if "browser" in item.path.parts:
+            item.add_marker("browser")

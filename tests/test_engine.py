@@ -1,89 +1,33 @@
 """The engine: one run an experiment, rows without gap or repetition, controls, and what happens when things die.
 
-The trainer is `tests.fake_runs.train`, so that times are known; one test runs the real one.
+The trainer is `tests.fake_runs.train`, so that times are known.
 """
 
-import json
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 
-import psutil
 import pytest
 
 from steinglm.engine import Engine, Run, Settings
-from steinglm.exceptions import EngineError, InvalidInputError
-from steinglm.experiment import Experiment
+from steinglm.exceptions import EngineError
 from steinglm.worker import Control, _Stopped
 from tests.fake_runs import FAILS, KILLS, expected
-
-FAKE = "tests.fake_runs:train"
-SEEDS = iter(range(1000, 10**6))
+from tests.watching import FAKE, cpu, endless, fresh, held, started_by_hand, stream, wait, worker_process
 
 
-def fresh(seconds: float = 0.001, epochs: int = 30, **changes: object) -> Experiment:
-    """An experiment that no other test has, with mini-batches of so many seconds."""
-    changes = {"methods": ("steinglm", "orthogonal"), "repeats": 2, "batch_size": 1} | changes
-    return Experiment(seed=next(SEEDS), learning_rate=seconds, epochs=epochs, **changes)  # type: ignore[arg-type]
-
-
-def endless(seconds: float = 0.01, **changes: object) -> Experiment:
-    return fresh(seconds, 10_000, **changes)
-
-
-def wait(condition: Callable[[], bool], seconds: float = 60.0) -> float:
-    """Seconds until the condition held."""
-    start = time.monotonic()
-    while not condition():
-        if time.monotonic() - start > seconds:
-            pytest.fail(f"waited for {seconds} seconds")
-        time.sleep(0.005)
-    return time.monotonic() - start
-
-
-def stream(run: Run, seconds: float = 90.0) -> list[tuple[str, int, int, str, float]]:
-    """Collect the rows as a page does, piece by piece, until the run is over."""
-    seen: list[tuple[str, int, int, str, float]] = []
-    end = time.monotonic() + seconds
-    while run.active and time.monotonic() < end:
-        seen += run.rows(seen[-1][2] if seen else -1)
-        time.sleep(0.02)
-    return seen + run.rows(seen[-1][2] if seen else -1)
-
-
-def held(run: Run) -> int:
-    """The epoch at which a paused run has come to rest."""
-    epoch, since = run.epoch, time.monotonic()
-    while time.monotonic() - since < 0.7:
-        if run.epoch != epoch:
-            epoch, since = run.epoch, time.monotonic()
-        time.sleep(0.02)
-    return epoch
-
-
-def worker_process(run: Run) -> psutil.Process:
-    """The process that trains the run, found by the port it listens on."""
-    port = int(run.worker.rsplit(":", 1)[1])
-    for process in psutil.Process().children(recursive=True):
-        if any(c.laddr and c.laddr.port == port for c in process.net_connections() if c.status == "LISTEN"):
-            return process
-    raise AssertionError("no process listens at " + run.worker)
-
-
-def cpu(process: psutil.Process) -> float:
-    return sum(process.cpu_times()[:2])
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    store = tmp_path_factory.mktemp("store")
-    with Engine(Settings(workers=2, store=store, active=12, scheduler=""), trainer=FAKE) as engine:
-        yield engine
+@pytest.fixture(scope="module", params=["our own cluster", "a cluster started by hand"])
+def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """Two workers, in the cluster that comes with the engine, and in one that was there before it."""
+    folder = tmp_path_factory.mktemp("engine")
+    with ExitStack() as stack:
+        by_hand = "hand" in request.param
+        scheduler = stack.enter_context(started_by_hand(folder)) if by_hand else ""
+        settings = Settings(workers=2, store=folder / "store", active=12, scheduler=scheduler)
+        yield stack.enter_context(Engine(settings, trainer=FAKE))
 
 
 @pytest.fixture(autouse=True)
@@ -380,134 +324,3 @@ def test_a_run_that_kills_every_worker_fails(engine: Engine) -> None:
     with pytest.raises(EngineError, match="died"):
         run.result(300)
     engine.submit(fresh()).result(60)
-
-
-@pytest.mark.slow
-def test_a_killed_scheduler_fails_the_runs_and_the_next_submit_recovers(tmp_path: Path) -> None:
-    with Engine(Settings(workers=1, store=tmp_path, scheduler=""), trainer=FAKE) as engine:
-        run, waiting = engine.submit(endless()), engine.submit(endless())
-        wait(lambda: run.epoch >= 1)
-        schedulers = [
-            p for p in psutil.Process().children() if "distributed.Scheduler" in " ".join(p.cmdline())
-        ]
-        scheduler = max(schedulers, key=lambda process: process.create_time())
-        scheduler.send_signal(signal.SIGKILL)
-        wait(lambda: run.state == "failed" and waiting.state == "failed")
-        assert "scheduler" in run.error
-        experiment = fresh()
-        assert stream(engine.submit(experiment)) == expected(experiment)
-
-
-@pytest.mark.slow
-def test_a_killed_server_leaves_no_process_and_no_half_run(tmp_path: Path) -> None:
-    code = """
-import sys, time
-from pathlib import Path
-from steinglm.engine import Engine, Settings
-from steinglm.experiment import Experiment
-engine = Engine(Settings(workers=1, store=Path(sys.argv[1]), scheduler=""), trainer="tests.fake_runs:train").start()
-engine.submit(Experiment(epochs=3)).result()
-run = engine.submit(Experiment(epochs=10_000))
-while run.epoch < 3:
-    time.sleep(0.01)
-print("running", flush=True)
-time.sleep(60)
-"""
-    server = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE)
-    assert server.stdout is not None
-    assert server.stdout.readline() == b"running\n"
-    children = psutil.Process(server.pid).children(recursive=True)
-    assert len(children) >= 3
-    server.kill()
-    server.wait()
-    server.stdout.close()
-    _, alive = psutil.wait_procs(children, timeout=30)
-    assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
-    engine = Engine(Settings(store=tmp_path), trainer=FAKE)
-    assert engine.store.keys() == (Experiment(epochs=3).key,)
-    assert engine.find(Experiment(epochs=10_000).key) is None
-
-
-# The cluster
-
-
-def test_our_own_cluster_listens_on_loopback_only(engine: Engine) -> None:
-    engine.submit(fresh()).result(60)
-    processes = psutil.Process().children(recursive=True)
-    listening = [c.laddr.ip for p in processes for c in p.net_connections() if c.status == "LISTEN"]
-    assert len(listening) >= 6
-    assert set(listening) == {"127.0.0.1"}
-
-
-@pytest.mark.slow
-def test_a_cluster_started_by_hand_gives_the_same_rows(engine: Engine, tmp_path: Path) -> None:
-    file = tmp_path / "scheduler.json"
-    common = ["--scheduler-file", str(file), "--no-dashboard", "--host", "127.0.0.1"]
-    scheduler = ["scheduler", *common, "--port", "0", "--dashboard-address", "127.0.0.1:0"]
-    worker = ["worker", *common, "--nthreads", "1", "--local-directory", str(tmp_path)]
-    parts = [
-        subprocess.Popen([sys.executable, "-m", "dask", *part], stderr=subprocess.DEVNULL)
-        for part in (scheduler, worker, worker)
-    ]
-    try:
-        wait(file.exists)
-        time.sleep(0.2)
-        address = json.loads(file.read_text())["address"]
-        experiment = fresh(0.005)
-        with Engine(Settings(scheduler=address, store=tmp_path / "store"), trainer=FAKE) as other:
-            rows = stream(other.submit(experiment))
-            run = other.submit(endless())
-            wait(lambda: run.epoch >= 2)
-            run.pause()
-        assert run.state == "stopped"
-        assert rows == stream(engine.submit(experiment)) == expected(experiment)
-        assert all(part.poll() is None for part in parts)
-        with Engine(Settings(scheduler=address, store=tmp_path / "store"), trainer=FAKE) as other:
-            other.submit(fresh()).result(60)
-    finally:
-        for part in parts:
-            part.terminate()
-        for part in parts:
-            part.wait(20)
-
-
-def test_no_scheduler_at_the_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steinglm.cluster.CONNECT_TIMEOUT", 0.5)
-    with pytest.raises(EngineError, match=r"127\.0\.0\.1:9"):
-        Engine(Settings(scheduler="tcp://127.0.0.1:9", store=tmp_path)).start()
-
-
-@pytest.mark.slow
-def test_the_real_trainer(tmp_path: Path) -> None:
-    experiment = Experiment(dataset="diabetes", depth=3, epochs=5)
-    with Engine(Settings(workers=1, store=tmp_path, scheduler="")) as engine:
-        run = engine.submit(experiment)
-        rows = stream(run)
-        history = run.result().history
-    assert [row[2] for row in rows] == history["epoch"].tolist()
-    assert [row[4] for row in rows] == history["value"].tolist()
-
-
-# Settings
-
-
-def test_settings_read_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STEINGLM_WORKERS", "3")
-    monkeypatch.setenv("STEINGLM_MEMORY", "3GiB")
-    monkeypatch.setenv("STEINGLM_STORE", "/nowhere")
-    monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", "tcp://127.0.0.1:1")
-    settings = Settings(active=5)
-    assert (settings.workers, settings.memory, settings.store) == (3, 3 * 2**30, Path("/nowhere"))
-    assert (settings.active, settings.scheduler) == (5, "tcp://127.0.0.1:1")
-
-
-@pytest.mark.parametrize(("name", "text"), [("STEINGLM_WORKERS", "many"), ("STEINGLM_MEMORY", "much")])
-def test_settings_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
-    monkeypatch.setenv(name, text)
-    with pytest.raises(InvalidInputError, match=name):
-        Settings()
-
-
-def test_settings_out_of_range() -> None:
-    with pytest.raises(InvalidInputError, match="workers"):
-        Settings(workers=0)

@@ -2,7 +2,8 @@
 
 Every function is pure and knows nothing of Streamlit. A method has one colour, dash and marker in all charts
 (`METHODS`) and one `legendgroup`, so that a page can hide it everywhere at once. What a trace is stands in its
-`meta` (method, quantity, role), by which the browser lets a curve grow.
+`meta` (method, quantity, role), by which the browser lets a curve grow. A figure is a plain mapping, which Plotly
+takes as it is (`go.Figure(figure)`); its figure objects check every property and take five times as long.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,19 +11,20 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
 from steinglm.dashboard.look import DARK, GREY, LIGHT, METHODS, Style, style
 
 __all__ = [
-    "DARK", "FLOOR", "LIGHT", "METHODS", "POINTS", "Style", "curves", "learning", "spectrum", "style", "thin",
-    "variance",
+    "DARK", "FLOOR", "LIGHT", "METHODS", "POINTS", "Figure", "Style", "curves", "learning", "spectrum", "style",
+    "thin", "variance",
 ]  # fmt: skip
 
 FLOOR = 1e-30  # the smallest value that a log axis shows; float32 holds it
 POINTS = 1000  # the most points of one curve
 Behind = Mapping[str, pd.DataFrame] | None
+Trace = dict[str, Any]
+Figure = dict[str, Any]  # data: traces, layout
 
 _QUANTITIES = {
     "preactivation_variance": ("Signal through the layers", "variance of the pre-activations"),
@@ -30,7 +32,8 @@ _QUANTITIES = {
     "moment_eigenvalue": ("Eigenvalue spectrum", "eigenvalue of the cross-moment"),
     "weight_singular_value": ("Singular values", "singular value of the weights"),
 }
-_LOSSES = {"training_loss": 2.8, "validation_loss": 1.3}  # the width of the line
+_WIDTHS = {"training_loss": 2.8, "validation_loss": 1.3}  # the width of the line
+_NO_CURVE = pd.DataFrame({"mean": [], "low": [], "high": []}, dtype=float)
 
 
 def thin(values: NDArray[np.floating[Any]], points: int = POINTS) -> NDArray[np.intp]:
@@ -69,7 +72,7 @@ def curves(rows: pd.DataFrame) -> pd.DataFrame:
 
 def variance(
     rows: pd.DataFrame, *, quantity: str = "preactivation_variance", log: bool = True, behind: Behind = None
-) -> go.Figure:
+) -> Figure:
     """Draw a quantity by hidden layer: the mean over units, and a band of their 10 to 90 percent quantiles.
 
     Repeats are shown by their median, which is the same on a linear and on a log axis. On a log axis a zero is
@@ -85,22 +88,24 @@ def variance(
     hidden = rows[(rows["layer"] >= 1) & (rows["layer"] < rows["layer"].max())]
     hidden = hidden[hidden["quantity"].isin([quantity, f"{quantity}_q10", f"{quantity}_q90"])]
     depth, floor = hidden["layer"].max() if len(hidden) else 0, _floor(hidden["value"]) if log else -np.inf
+    note = "mean and 10 to 90 % of units" + _over(hidden, ", median of")
     unknown = "Signal through the layers", quantity.replace("_", " ")
-    figure = _figure(*_QUANTITIES.get(quantity, unknown), log)
+    figure = _figure(*_QUANTITIES.get(quantity, unknown), note, "hidden layer", log)
+    figure["layout"]["xaxis"]["dtick"] = _step(depth)
     for label, others in (behind or {}).items():
-        for method, line in _median(others, quantity, "layer"):
-            _add_behind(figure, method, label, line, floor)
-    low, high = (dict(_median(hidden, quantity + end, "layer")) for end in ("_q10", "_q90"))
-    for method, line in _median(hidden, quantity, "layer"):
+        _add_behind(figure, label, dict(_median(others[others["quantity"] == quantity], "layer")), floor)
+    lines, low, high = (
+        dict(_median(hidden[hidden["quantity"] == quantity + end], "layer")) for end in ("", "_q10", "_q90")
+    )
+    for method, line in lines.items():
         if method in low and method in high:
-            figure.add_trace(_band(method, line.index, low[method].clip(floor), high[method].clip(floor)))
-        figure.add_trace(_line(method, line.index, line.clip(floor), markers=depth <= 20))
-    figure.update_layout(title_subtitle_text="mean and 10 to 90 % of units" + _over(hidden, ", median of"))
-    title = "hidden layer"
-    figure.update_xaxes(title_text=title, unifiedhovertitle_text=title + " %{x}", dtick=_step(depth))
+            below, above = (end[method].to_numpy().clip(floor) for end in (low, high))
+            figure["data"].append(_band(method, line.index, below, above))
+        figure["data"].append(_line(method, line.index, line.to_numpy().clip(floor), markers=depth <= 20))
     if (hidden["value"] < floor).any():
-        corner = {"xref": "paper", "yref": "paper", "x": 0.01, "y": 0.01, "showarrow": False, "font_size": 12}
-        figure.add_annotation(text=f"smaller values are drawn at {floor:.0e}", **corner)
+        corner = {"xref": "paper", "yref": "paper", "x": 0.01, "y": 0.01, "showarrow": False}
+        words = {"text": f"smaller values are drawn at {floor:.0e}", "font": {"size": 12}}
+        figure["layout"]["annotations"] = [corner | words]
     return figure
 
 
@@ -111,7 +116,7 @@ def spectrum(
     quantity: str = "moment_eigenvalue",
     log: bool = False,
     behind: Behind = None,
-) -> go.Figure:
+) -> Figure:
     """Draw the spectrum of one layer by rank, eigenvalues with their sign; repeats are shown by their median.
 
     Parameters
@@ -124,19 +129,21 @@ def spectrum(
     """
     own = rows[(rows["layer"] == layer) & (rows["quantity"] == quantity)]
     signed, floor = quantity == "moment_eigenvalue", FLOOR if log else -np.inf
-    figure = _figure(*_QUANTITIES[quantity], log)
-    for label, others in (behind or {}).items():
-        for method, line in _median(others[others["layer"] == layer], quantity, "rank"):
-            _add_behind(figure, method, label, line, floor)
     ranks = own["rank"].max() if len(own) else 0
-    for method, line in _median(own, quantity, "rank"):
-        figure.add_trace(_line(method, line.index, line.clip(floor), markers=ranks <= 40))
-    if signed and ranks <= 24:
-        _stems(figure)
+    stems = signed and ranks <= 24
     note = f"layer {layer}" + (", signed, by magnitude" if signed else "") + _over(own, ", median of")
-    figure.update_layout(title_subtitle_text=note, meta={"positive": not signed})
-    figure.update_xaxes(title_text="rank", unifiedhovertitle_text="rank %{x}", dtick=_step(ranks))
-    figure.update_yaxes(zeroline=signed)
+    figure = _figure(*_QUANTITIES[quantity], note, "rank", log)
+    figure["layout"]["meta"] = {"positive": not signed}
+    figure["layout"]["xaxis"]["dtick"] = _step(ranks)
+    figure["layout"]["yaxis"]["zeroline"] = signed
+    for label, others in (behind or {}).items():
+        part = others[(others["layer"] == layer) & (others["quantity"] == quantity)]
+        _add_behind(figure, label, dict(_median(part, "rank")), floor)
+    for method, line in _median(own, "rank"):
+        trace = _line(method, line.index, line.to_numpy().clip(floor), markers=ranks <= 40)
+        figure["data"].append(_as_stems(trace) if stems else trace)
+    if stems:
+        figure["layout"] |= {"scattermode": "group", "scattergap": 0.25}
     return figure
 
 
@@ -147,7 +154,7 @@ def learning(
     methods: Sequence[str] = (),
     epochs: int | None = None,
     behind: Behind = None,
-) -> go.Figure:
+) -> Figure:
     """Draw the losses by epoch, training thick and validation thin: the mean over repeats, a band of their range.
 
     Parameters
@@ -158,105 +165,118 @@ def learning(
     epochs : the length of the epoch axis; by default as long as the rows are
     behind : label -> history, of which the validation loss is drawn thin
     """
-    figure = _figure("Learning", "loss", log)
-    for label, others in (behind or {}).items():
-        for method, part in _curves(others, "validation_loss"):
-            _add_behind(figure, method, label, part["mean"].iloc[thin(part["mean"].to_numpy())], FLOOR)
-    parts = {quantity: dict(_curves(rows, quantity)) for quantity in _LOSSES}
-    empty = pd.DataFrame({"mean": [], "low": [], "high": []}, dtype=float)
-    for method in dict.fromkeys([*methods, *_methods(rows)]):
-        training, validation = (parts[quantity].get(method, empty) for quantity in _LOSSES)
-        for (quantity, width), part in zip(_LOSSES.items(), (training, validation), strict=True):
-            part = part.iloc[thin(part["mean"].to_numpy())]
-            repeated = part if rows["repeat"].nunique() > 1 else part[:0]
-            figure.add_trace(_band(method, repeated.index, repeated["low"], repeated["high"], quantity))
-            figure.add_trace(_line(method, part.index, part["mean"], quantity, width))
-        # The label of the training loss tells the validation loss too: one row a method, not two.
-        *_, thick, _, fine = figure.data
-        beside = validation["mean"].reindex(thick.x).to_numpy(np.float32)
-        thick.update(customdata=beside, hovertemplate="%{y:.3~g} · %{customdata:.3~g}")
-        fine.update(name=f"{fine.name}, validation", hoverinfo="skip", hovertemplate=None, showlegend=False)
-    figure.update_layout(title_subtitle_text="thick: training, thin: validation" + _over(rows, ", range of"))
-    figure.update_xaxes(title_text="epoch", unifiedhovertitle_text="epoch %{x}: training · validation")
+    note = "thick: training, thin: validation" + _over(rows, ", range of")
+    figure = _figure("Learning", "loss", note, "epoch", log)
+    figure["layout"]["xaxis"]["unifiedhovertitle"]["text"] = "epoch %{x}: training · validation"
     if epochs is not None:
-        figure.update_xaxes(range=[0, epochs])
+        figure["layout"]["xaxis"]["range"] = [0, epochs]
+    for label, others in (behind or {}).items():
+        means = {method: part["mean"] for method, part in _curves(others, "validation_loss").items()}
+        _add_behind(figure, label, {m: mean.iloc[thin(mean.to_numpy())] for m, mean in means.items()}, FLOOR)
+    parts = {quantity: _curves(rows, quantity) for quantity in _WIDTHS}
+    repeated = rows["repeat"].nunique() > 1
+    for method in dict.fromkeys([*methods, *_methods(rows)]):
+        own = [parts[quantity].get(method, _NO_CURVE) for quantity in _WIDTHS]
+        figure["data"] += _losses(method, own[0], own[1], repeated)
     return figure
 
 
-def _figure(title: str, unit: str, log: bool) -> go.Figure:
+def _losses(method: str, training: pd.DataFrame, validation: pd.DataFrame, repeated: bool) -> list[Trace]:
+    """The curves of one method, each after its band."""
+    traces = []
+    for (quantity, width), whole in zip(_WIDTHS.items(), (training, validation), strict=True):
+        part = whole.iloc[thin(whole["mean"].to_numpy())]
+        ends = part if repeated else part[:0]
+        traces += [
+            _band(method, ends.index, ends["low"], ends["high"], quantity),
+            _line(method, part.index, part["mean"], quantity, width),
+        ]
+    # The label of the training loss tells the validation loss too: one row a method, not two.
+    _, thick, _, fine = traces
+    beside = validation["mean"].reindex(thick["x"]).to_numpy(np.float32)
+    thick |= {"customdata": beside, "hovertemplate": "%{y:.3~g} · %{customdata:.3~g}"}
+    fine |= {"name": f"{fine['name']}, validation", "hoverinfo": "skip", "showlegend": False}
+    del fine["hovertemplate"]
+    return traces
+
+
+def _figure(title: str, unit: str, note: str, along: str, log: bool) -> Figure:
     """An empty chart that says what is to be seen and in what unit."""
-    figure = go.Figure(layout={"template": LIGHT, "title": {"text": title}, "meta": {"positive": True}})
-    # With three ticks Plotly labels 1, 2, 5 or the powers of ten of a log axis, never all digits in a heap.
-    figure.update_yaxes(title_text=unit, type="log" if log else "linear", nticks=3 if log else 6)
-    return figure
+    layout = {
+        "template": LIGHT,
+        "title": {"text": title, "subtitle": {"text": note}},
+        "meta": {"positive": True},
+        "xaxis": {"title": {"text": along}, "unifiedhovertitle": {"text": along + " %{x}"}},
+        # With three ticks Plotly labels 1, 2, 5 or the powers of ten of a log axis, never all digits in a heap.
+        "yaxis": {"title": {"text": unit}, "type": "log" if log else "linear", "nticks": 3 if log else 6},
+    }
+    return {"data": [], "layout": layout}
 
 
 def _line(
     method: str, x: ArrayLike, y: ArrayLike, quantity: str = "", width: float = 2.4, markers: bool = False
-) -> go.Scatter:
+) -> Trace:
     """The curve of one method."""
     look = style(method)
-    return go.Scatter(
-        x=np.asarray(x, np.int32), y=np.asarray(y, np.float32), mode="lines+markers" if markers else "lines",
-        line={"color": look.color, "dash": look.dash, "width": width}, marker={"symbol": look.symbol, "size": 6},
-        name=look.title, legendgroup=method, showlegend=True, hovertemplate="%{y:.3~g}",
-        meta={"method": method, "title": look.title, "quantity": quantity, "role": "line"},
-    )  # fmt: skip
+    return {
+        "type": "scatter", "x": np.asarray(x, np.int32), "y": np.asarray(y, np.float32),
+        "mode": "lines+markers" if markers else "lines", "marker": {"symbol": look.symbol, "size": 6},
+        "line": {"color": look.color, "dash": look.dash, "width": width},
+        "name": look.title, "legendgroup": method, "showlegend": True, "hovertemplate": "%{y:.3~g}",
+        "meta": {"method": method, "title": look.title, "quantity": quantity, "role": "line"},
+    }  # fmt: skip
 
 
-def _band(method: str, x: ArrayLike, low: ArrayLike, high: ArrayLike, quantity: str = "") -> go.Scatter:
+def _band(method: str, x: ArrayLike, low: ArrayLike, high: ArrayLike, quantity: str = "") -> Trace:
     """A closed band between two curves: one trace, so that it hides with its method."""
     forth, below, above = np.asarray(x, np.int32), np.asarray(low, np.float32), np.asarray(high, np.float32)
     red, green, blue = bytes.fromhex(style(method).color[1:])
-    return go.Scatter(
-        x=np.concatenate([forth, forth[::-1]]), y=np.concatenate([below, above[::-1]]), mode="lines",
-        line={"width": 0}, fill="toself", fillcolor=f"rgba({red},{green},{blue},0.13)", hoverinfo="skip",
-        legendgroup=method, showlegend=False, meta={"method": method, "quantity": quantity, "role": "band"},
-    )  # fmt: skip
-
-
-def _add_behind(figure: go.Figure, method: str, label: str, line: pd.Series, floor: float) -> None:
-    """Add a thin curve in its method's colour and dash; the first curve of a label carries it in grey."""
-    look, x, y = style(method), line.index.to_numpy(np.int32), line.clip(floor).to_numpy(np.float32)
-    first = not any((trace.meta or {}).get("label") == label for trace in figure.data)
-    shared = {
-        "name": f"{look.title}, {label}", "legendgroup": method, "showlegend": False, "hoverinfo": "skip",
-        "meta": {"method": method, "role": "behind", "label": label},
+    return {
+        "type": "scatter", "x": np.concatenate([forth, forth[::-1]]),
+        "y": np.concatenate([below, above[::-1]]), "mode": "lines",
+        "line": {"width": 0}, "fill": "toself", "fillcolor": f"rgba({red},{green},{blue},0.13)",
+        "hoverinfo": "skip", "legendgroup": method, "showlegend": False,
+        "meta": {"method": method, "quantity": quantity, "role": "band"},
     }  # fmt: skip
-    figure.add_scatter(
-        x=x, y=y, mode="lines", line={"color": look.color, "dash": look.dash, "width": 0.8}, **shared
-    )
-    if first:
-        word = {
-            "mode": "text",
-            "text": [label],
-            "textposition": "top left",
-            "textfont": {"color": GREY, "size": 12},
-        }
-        figure.add_scatter(x=x[-1:], y=y[-1:], **word, **shared)
 
 
-def _stems(figure: go.Figure) -> None:
-    """Turn curves into stems from zero, side by side: a line from one sign to the other would mean nothing."""
-    for trace in figure.select_traces({"mode": "lines+markers"}):
-        above, below = np.maximum(trace.y, 0), np.maximum(-trace.y, 0)
-        stem = {"array": below, "arrayminus": above, "color": trace.line.color, "thickness": 1.6, "width": 0}
-        trace.update(mode="markers", error_y=stem, offsetgroup=trace.legendgroup)
-    figure.update_layout(scattermode="group", scattergap=0.25)
+def _add_behind(figure: Figure, label: str, lines: Mapping[str, pd.Series], floor: float) -> None:
+    """Add thin curves in their methods' colours and dashes; the first of them carries the label in grey."""
+    for i, (method, line) in enumerate(lines.items()):
+        look, x, y = style(method), line.index.to_numpy(np.int32), line.to_numpy(np.float32).clip(floor)
+        shared: Trace = {
+            "type": "scatter", "name": f"{look.title}, {label}", "legendgroup": method, "showlegend": False,
+            "hoverinfo": "skip", "meta": {"method": method, "role": "behind", "label": label},
+        }  # fmt: skip
+        fine = {"color": look.color, "dash": look.dash, "width": 0.8}
+        figure["data"].append(shared | {"x": x, "y": y, "mode": "lines", "line": fine})
+        if i == 0:
+            words = {"mode": "text", "text": [label], "textposition": "top left"}
+            font = {"textfont": {"color": GREY, "size": 12}}
+            figure["data"].append(shared | {"x": x[-1:], "y": y[-1:]} | words | font)
 
 
-def _median(rows: pd.DataFrame, quantity: str, along: str) -> list[tuple[str, pd.Series]]:
-    """The median over repeats, a series by `along` for each method."""
-    own = rows[rows["quantity"] == quantity]
-    table = own.groupby(["method", along])["value"].median()
-    return [(method, table[method]) for method in _methods(own)]
+def _as_stems(trace: Trace) -> Trace:
+    """A curve as stems from zero, side by side with others': a line from one sign to the other would mean nothing."""
+    above, below = np.maximum(trace["y"], 0), np.maximum(-trace["y"], 0)
+    color = trace["line"]["color"]
+    stem = {"array": below, "arrayminus": above, "color": color, "thickness": 1.6, "width": 0}
+    return trace | {"mode": "markers", "error_y": stem, "offsetgroup": trace["legendgroup"]}
 
 
-def _curves(rows: pd.DataFrame, quantity: str) -> list[tuple[str, pd.DataFrame]]:
+def _median(rows: pd.DataFrame, along: str) -> list[tuple[str, pd.Series]]:
+    """The median over repeats of rows of one quantity, a series by `along` for each method."""
+    table = rows.groupby(["method", along])["value"].median()
+    return [(method, table[method]) for method in _methods(rows)]
+
+
+def _curves(rows: pd.DataFrame, quantity: str) -> dict[str, pd.DataFrame]:
     """Mean, low and high by epoch for each method, floored for a log axis."""
     own = rows[rows["quantity"] == quantity]
+    if own.empty:
+        return {}
     table = curves(own).set_index(["method", "epoch"])[["mean", "low", "high"]].clip(lower=FLOOR)
-    return [(method, pd.DataFrame(table.xs(method))) for method in _methods(own)]
+    return {method: pd.DataFrame(table.xs(method)) for method in _methods(own)}
 
 
 def _methods(rows: pd.DataFrame) -> list[str]:

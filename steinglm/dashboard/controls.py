@@ -11,7 +11,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from steinglm import datasets
-from steinglm.dashboard import link
+from steinglm.dashboard import link, presentation
 from steinglm.dashboard.explain import TOPICS
 from steinglm.dashboard.link import View
 from steinglm.dashboard.measure import facts, title
@@ -52,6 +52,9 @@ def choices() -> tuple[Experiment, View]:
     view = View(**{field.name: st.session_state[field.name] for field in fields(View)})
     view = replace(view, layer=min(view.layer, chosen.depth + 1))
     _keep(view)
+    if not view.presentation:
+        with st.sidebar:
+            presentation.switch()
     query = link.encode(chosen, view)
     if st.query_params.to_dict() != query:
         st.query_params.from_dict(query)

@@ -11,12 +11,16 @@ from typing import Any
 from urllib.parse import urlencode
 
 from steinglm.exceptions import InvalidInputError
+from steinglm.init import INITIALIZERS
 from steinglm.settings import Experiment
 
-__all__ = ["SPECTRA", "VARIANCES", "VERSION", "View", "address", "decode", "encode"]
+__all__ = ["SCALES", "SPECTRA", "VARIANCES", "VERSION", "View", "address", "decode", "encode"]
 
 VARIANCES = ("preactivation_variance", "activation_variance")
 SPECTRA = ("moment_eigenvalue", "weight_singular_value")
+SCALES = tuple(
+    f"{chart}:{scale}" for chart in ("signal", "spectrum", "learning") for scale in ("log", "linear")
+)
 VERSION = "1"
 # The defaults that a link of each version leaves out. Never edit an entry: add one with a new version.
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -41,6 +45,8 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "spectrum": "moment_eigenvalue",
         "layer": 2,
         "presentation": False,
+        "hidden": (),
+        "scales": (),
     }
 }
 WHOLE = {"depth", "width", "epochs", "batch_size", "repeats", "seed", "patience", "layer"}
@@ -50,18 +56,32 @@ LONGEST = 200  # characters of a value that are worth reading
 
 @dataclass(frozen=True)
 class View:
-    """How an experiment is looked at: the quantity of each chart, the layer of the spectrum, the presentation."""
+    """How an experiment is looked at.
+
+    Parameters
+    ----------
+    variance, spectrum, layer : the quantity of the first two charts, and the layer of the second
+    presentation : larger letters and lines, no side bar
+    hidden : methods that the charts do not show
+    scales : of `SCALES`, for each chart whose axis is not as it comes
+    """
 
     variance: str = "preactivation_variance"
     spectrum: str = "moment_eigenvalue"
     layer: int = 2
     presentation: bool = False
+    hidden: tuple[str, ...] = ()
+    scales: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.variance not in VARIANCES or self.spectrum not in SPECTRA:
             raise InvalidInputError("view", f"of {VARIANCES} and {SPECTRA}", self, "choose one of these")
         if not isinstance(self.layer, int) or not 1 <= self.layer <= 201:
             raise InvalidInputError("layer", "1..201", self.layer, "the last one is the output layer")
+        if unknown := sorted({*self.hidden, *self.scales} - {*INITIALIZERS, *SCALES}):
+            raise InvalidInputError(
+                "view", f"of {tuple(INITIALIZERS)} and {SCALES}", unknown, "choose of these"
+            )
 
 
 def encode(experiment: Experiment, view: View = View()) -> dict[str, str]:
@@ -124,7 +144,7 @@ def _text(value: object) -> str:
 def _value(name: str, text: str) -> Any:
     if len(text) > LONGEST:
         raise ValueError(name)
-    if name == "methods":
+    if name in ("methods", "hidden", "scales"):
         return tuple(text.split(","))
     if name == "presentation":
         return bool(("False", "True").index(text))

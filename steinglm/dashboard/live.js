@@ -3,6 +3,7 @@
 const SCALE = { letters: 1.45, lines: 1.7 };       // the presentation switch
 const PERIOD = { running: 160, queued: 1000, paused: 1000 }, FINAL = 2000, TROUBLE = 1500;  // ms from request to request
 const POINTS = 1000;
+const SKETCH = `img[src^="data:image/svg+xml"]`;   // the first picture, which the charts replace; see sketch.py
 
 // What all components of the page share: plotly.js once, and which methods are hidden.
 const page = (window.steinglm ??= { plotly: null, hidden: new Set(), views: new Set() });
@@ -232,8 +233,14 @@ class Chart {
   }
 
   toggleScale() {
-    this.scale = this.logarithmic ? "linear" : "log";
-    page.Plotly.relayout(this.plot, { "yaxis.autorange": true }).then(() => this.draw());
+    this.setScale(this.logarithmic ? "linear" : "log");
+    this.view.tell();
+  }
+
+  setScale(scale) {
+    if (scale === this.scale) return;
+    this.scale = scale;
+    if (this.plot._fullLayout) page.Plotly.relayout(this.plot, { "yaxis.autorange": true }).then(() => this.draw());
   }
 
   zoom(factor) {
@@ -273,7 +280,7 @@ class Chart {
 
 class View {
   constructor(parent, data) {
-    this.charts = new Map();
+    Object.assign(this, { charts: new Map(), told: [], known: "" });
     this.methods = make("ul", { class: "methods", "aria-label": "Methods" });
     this.panels = make("div", { class: "panels" });
     this.root = make("div", { class: "live" }, this.methods, this.panels);
@@ -303,14 +310,39 @@ class View {
       if (!chart.root.isConnected) this.panels.append(chart.root);
       chart.update(panel);
     }
+    this.adopt(data.look);
     this.drawMethods();
     this.drawCharts();
+  }
+
+  get look() {
+    const scales = [...this.charts.values()].filter(chart => chart.scale).map(chart => `${chart.name}:${chart.scale}`);
+    return { hidden: [...page.hidden].sort(), scales: scales.sort() };
+  }
+
+  // Report how a person has set the charts; Python sends it back, by when they may be set otherwise again.
+  tell() {
+    this.told.push(JSON.stringify(this.look));
+    this.trigger("look", this.look);
+  }
+
+  // Follow Python where it says something new: a link, and not an echo of what it was told.
+  adopt(look) {
+    const text = JSON.stringify(look), echo = this.told.indexOf(text);
+    if (echo >= 0) this.told.splice(0, echo + 1);
+    else if (text !== this.known) {
+      page.hidden = new Set(look.hidden);
+      const scales = new Map(look.scales.map(each => each.split(":")));
+      for (const [name, chart] of this.charts) chart.setScale(scales.get(name) ?? null);
+    }
+    this.known = text;
   }
 
   // One at a time, so that the first is seen before the last is drawn.
   async drawCharts() {
     for (const chart of [...this.charts.values()]) {
       chart.draw();
+      for (const image of document.querySelectorAll(SKETCH)) image.closest("[data-testid=stElementContainer]").style.display = "none";
       await new Promise(resolve => setTimeout(resolve));
     }
   }
@@ -346,6 +378,7 @@ const toggle = method => {
     view.drawMethods();
     view.drawCharts();
   }
+  [...page.views].find(view => view.data.legend)?.tell();
 };
 
 export const mount = async component => {

@@ -9,6 +9,7 @@ reloaded page catches up by itself, and no update reruns the script. `routes` gi
 import gzip
 import json
 import math
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,17 +18,16 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import plotly.graph_objects as go
+import numpy as np
 import plotly.io as pio
 import streamlit as st
-from plotly.utils import PlotlyJSONEncoder
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from steinglm.dashboard.charts import DARK, FLOOR, LIGHT, POINTS
+from steinglm.dashboard.charts import DARK, FLOOR, LIGHT, POINTS, Figure
 
-__all__ = ["BYTES", "Events", "Panel", "feed_url", "live", "page", "preload", "routes"]
+__all__ = ["BYTES", "Events", "Look", "Panel", "feed_url", "live", "page", "preload", "routes"]
 
 BYTES = 48_000  # the most that one answer of the feed may weigh
 Feed = Callable[[str, int], Mapping[str, Any] | None]
@@ -59,7 +59,7 @@ class Panel:
     """
 
     name: str
-    figure: go.Figure
+    figure: Figure
     alt: str
     sentence: str = ""
     feed: str = ""
@@ -75,7 +75,23 @@ class Events:
     state: str = ""  # the state that a growing run has just come to
 
 
-def live(panels: Sequence[Panel], *, key: str, legend: bool = True, presentation: bool = False) -> Events:
+@dataclass(frozen=True)
+class Look:
+    """How a person has set the charts: methods hidden by the legend, and axes, "panel:log" or "panel:linear"."""
+
+    hidden: tuple[str, ...] = ()
+    scales: tuple[str, ...] = ()
+
+
+def live(
+    panels: Sequence[Panel],
+    *,
+    key: str,
+    legend: bool = True,
+    presentation: bool = False,
+    look: Look = Look(),
+    on_look: Callable[[Look], None] | None = None,
+) -> Events:
     """Show panels side by side (stacked where narrow) under one legend that hides a method in all of them.
 
     Parameters
@@ -84,15 +100,25 @@ def live(panels: Sequence[Panel], *, key: str, legend: bool = True, presentation
     key : stable for the life of the page; under it the elements are kept
     legend : show the legend; every component of the page obeys it, so one is enough
     presentation : larger letters, thicker lines
+    look : as the charts are to be set; the browser follows where this changes, and else keeps its own
+    on_look : called with what a person has set, before the script runs again
     """
+
+    def looked() -> None:
+        told = st.session_state[key].get("look")
+        if told and on_look is not None:
+            on_look(Look(tuple(told["hidden"]), tuple(told["scales"])))
+
     data = {
         "assets": _assets(),
-        "templates": {"light": _plain(pio.templates[LIGHT]), "dark": _plain(pio.templates[DARK])},
+        "templates": {"light": _template(LIGHT), "dark": _template(DARK)},
         "panels": [_described(panel) for panel in panels],
         "legend": legend,
         "presentation": presentation,
+        "look": {"hidden": sorted(look.hidden), "scales": sorted(look.scales)},
     }
-    result = _component()(key=key, data=data, on_about_change=_ignore, on_state_change=_ignore)
+    callbacks = {"on_about_change": _ignore, "on_state_change": _ignore, "on_look_change": looked}
+    result = _component()(key=key, data=data, **callbacks)
     return Events(about=str(result.get("about") or ""), state=str(result.get("state") or ""))
 
 
@@ -210,14 +236,24 @@ def _short(value: float) -> float | None:
 
 def _described(panel: Panel) -> dict[str, Any]:
     """A panel in plain values, without the template, which is sent once for all."""
-    figure = _plain(panel.figure)
-    figure["layout"].pop("template", None)
-    return {**vars(panel), "figure": figure}
+    figure = {"data": panel.figure["data"], "layout": {**panel.figure["layout"], "template": None}}
+    return {**vars(panel), "figure": _plain(figure)}
 
 
-def _plain(part: Any) -> dict[str, Any]:
-    """The JSON form of a figure or template; arrays are base64 of their own type: 5 bytes for a float32."""
-    plain: dict[str, Any] = json.loads(json.dumps(part.to_plotly_json(), cls=PlotlyJSONEncoder))
+def _plain(part: Any) -> Any:
+    """A figure in JSON's types; arrays are base64 of their own type: 5 bytes for a float32."""
+    if isinstance(part, Mapping):
+        return {name: _plain(value) for name, value in part.items() if value is not None}
+    if isinstance(part, list | tuple):
+        return [_plain(value) for value in part]
+    if isinstance(part, np.ndarray):
+        return {"dtype": part.dtype.str[1:], "bdata": b64encode(part.tobytes()).decode()}
+    return part.item() if isinstance(part, np.generic) else part
+
+
+@cache
+def _template(name: str) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(pio.templates[name].to_json())
     return plain
 
 

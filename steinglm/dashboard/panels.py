@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
-from steinglm.dashboard import charts, words
+from steinglm.dashboard import charts, sketch, words
 from steinglm.dashboard.explain import TOPICS
 from steinglm.dashboard.link import SPECTRA, VARIANCES, View
-from steinglm.dashboard.live import Panel, feed_url, live
+from steinglm.dashboard.live import Look, Panel, feed_url, live
 from steinglm.dashboard.measure import measured
 from steinglm.engine import Run
 from steinglm.experiment import Experiment, Result
@@ -24,17 +23,40 @@ Pinned = Mapping[str, tuple[pd.DataFrame, Result]]  # label -> initial rows and 
 
 def show(rows: pd.DataFrame, experiment: Experiment, run: Run | None, view: View, pinned: Pinned) -> None:
     """Draw the charts and, below them, what to choose about them."""
-    learning = _learning(experiment, run, {label: result.history for label, (_, result) in pinned.items()})
+    layers = _layers(rows, view, {label: own for label, (own, _) in pinned.items()})
+    _sketch(layers[0], view)
+    learning = _learning(experiment, run, view, {label: own.history for label, (_, own) in pinned.items()})
     events = live(
-        [*_layers(rows, view, {label: layers for label, (layers, _) in pinned.items()}), learning],
+        [*layers, learning],
         key="comparison",
         presentation=view.presentation,
+        look=Look(view.hidden, view.scales),
+        on_look=_looked,
     )
     _choices(experiment)
     if events.about in TOPICS:
         _explain(events.about)
     if events.state:
         st.rerun()
+
+
+def _sketch(panel: Panel, view: View) -> None:
+    """A first picture for the time until the browser has plotly.js; the live charts hide it, and later runs drop it."""
+    place = st.empty()
+    if not st.session_state.get("sketched"):
+        st.session_state["sketched"] = True
+        shown = [trace for trace in panel.figure["data"] if trace["legendgroup"] not in view.hidden]
+        place.markdown(sketch.markdown(panel.figure | {"data": shown}, panel.alt))
+
+
+def _looked(look: Look) -> None:
+    st.session_state["hidden"], st.session_state["scales"] = look.hidden, look.scales
+
+
+def _seen(rows: pd.DataFrame, view: View) -> pd.DataFrame:
+    """The rows that a sentence is about: of the methods that are shown."""
+    shown = rows[~rows["method"].isin(view.hidden)]
+    return shown if len(shown) else rows
 
 
 def _choices(experiment: Experiment) -> None:
@@ -53,7 +75,7 @@ def _choices(experiment: Experiment) -> None:
         st.caption(note)
 
 
-def figures(rows: pd.DataFrame, view: View, result: Result | None) -> list[tuple[go.Figure, str]]:
+def figures(rows: pd.DataFrame, view: View, result: Result | None) -> list[tuple[charts.Figure, str]]:
     """The charts and the sentences below them, for a page outside the dashboard."""
     panels = _layers(rows, view, {})
     drawn = [(panel.figure, panel.sentence) for panel in panels]
@@ -63,8 +85,9 @@ def figures(rows: pd.DataFrame, view: View, result: Result | None) -> list[tuple
 
 
 def _layers(rows: pd.DataFrame, view: View, behind: Mapping[str, pd.DataFrame]) -> list[Panel]:
-    signal = words.signal(rows, view.variance)
-    spectrum = words.spectrum(rows, view.layer, view.spectrum)
+    seen = _seen(rows, view)
+    signal = words.signal(seen, view.variance)
+    spectrum = words.spectrum(seen, view.layer, view.spectrum)
     first = charts.variance(rows, quantity=view.variance, behind=behind)
     second = charts.spectrum(rows, layer=view.layer, quantity=view.spectrum, behind=behind)
     return [
@@ -73,14 +96,18 @@ def _layers(rows: pd.DataFrame, view: View, behind: Mapping[str, pd.DataFrame]) 
     ]
 
 
-def _learning(experiment: Experiment, run: Run | None, behind: Mapping[str, pd.DataFrame]) -> Panel:
-    zoom = {"uirevision": experiment.key}  # kept while a run grows, not carried over to another one
+def _learning(
+    experiment: Experiment, run: Run | None, view: View, behind: Mapping[str, pd.DataFrame]
+) -> Panel:
+    zoom = experiment.key  # kept while a run grows, not carried over to another one
     if run is not None and run.state == "finished":
         history = run.result().history
-        sentence = words.learning(history)
-        figure = charts.learning(history, behind=behind).update_layout(zoom)
+        sentence = words.learning(_seen(history, view))
+        figure = charts.learning(history, behind=behind)
+        figure["layout"]["uirevision"] = zoom
         return Panel("learning", figure, f"Losses by epoch. {sentence}", sentence, about=True)
-    figure = charts.learning(NO_HISTORY, methods=experiment.methods, behind=behind).update_layout(zoom)
+    figure = charts.learning(NO_HISTORY, methods=experiment.methods, behind=behind)
+    figure["layout"]["uirevision"] = zoom
     if run is None:
         hint = "Train to see the losses"
         return Panel("learning", figure, "Losses by epoch; not trained yet.", placeholder=hint, about=True)

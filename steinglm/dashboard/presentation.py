@@ -1,16 +1,25 @@
-"""The presentation: letters that can be read from the last row of a lecture room."""
+"""The page's own style sheet, and the presentation: letters that can be read from the last row of a lecture room."""
 
 import streamlit as st
 
 from steinglm.dashboard.link import View
 
-__all__ = ["show"]
+__all__ = ["show", "switch"]
 
+CLOSER = "<style>.stMainBlockContainer { padding-top: 3.5rem; }</style>"  # the charts above the fold
 # All of Streamlit's sizes are in rem, so the size of the root's letters scales the page.
-LARGER = "<style>html { font-size: 20px !important; }</style>"
+LARGER = """<style>
+html { font-size: 20px !important; }
+[data-testid="stSidebar"], [data-testid="stExpandSidebarButton"] { display: none; }
+.stMainBlockContainer { padding: 3.5rem 2rem; }
+</style>"""
 
 
 def show(view: View) -> None:
     """Enlarge the page if it is being presented."""
-    if view.presentation:
-        st.html(LARGER)
+    st.html(LARGER if view.presentation else CLOSER)
+
+
+def switch() -> None:
+    """Turn the presentation on or off."""
+    st.toggle("Presentation", key="presentation", help="Larger letters and lines, no side bar")

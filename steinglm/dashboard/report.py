@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import plotly.io as pio
 
-from steinglm.dashboard.charts import LIGHT
+from steinglm.dashboard.charts import LIGHT, Figure
 from steinglm.experiment import Experiment
 from steinglm.export import code, versions
 
@@ -27,7 +27,7 @@ def report(
     experiment: Experiment,
     title: str,
     headline: str,
-    figures: Sequence[tuple[go.Figure, str]],
+    figures: Sequence[tuple[Figure, str]],
     table: pd.DataFrame,
 ) -> bytes:
     """The page as HTML, with plotly.js in it: it opens without a network.
@@ -59,7 +59,7 @@ def report(
     return "\n".join(parts).encode()
 
 
-def _figure(figure: go.Figure, sentence: str, *, first: bool) -> str:
+def _figure(figure: Figure, sentence: str, *, first: bool) -> str:
     own = go.Figure(figure).update_layout(template=LIGHT, height=420)
     html = pio.to_html(own, full_html=False, include_plotlyjs=first, config={"displaylogo": False})
     return f"<figure>{html}<figcaption>{escape(sentence)}</figcaption></figure>"

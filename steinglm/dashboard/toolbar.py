@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import streamlit as st
 
-from steinglm.dashboard import controls, pins, takehome
+from steinglm.dashboard import controls, pins, presentation, takehome
 from steinglm.dashboard.link import View
 from steinglm.engine import Engine, Run
 from steinglm.exceptions import EngineError
@@ -27,10 +27,12 @@ def show(engine: Engine, experiment: Experiment, view: View, run: Run | None) ->
     """Draw the buttons that fit the run's state, and its progress."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         _run_buttons(engine, experiment, run)
-        st.button("New seed", icon=":material/casino:", on_click=controls.next_seed)
-        pins.button(run)
-        takehome.show(experiment, view, run)
-        st.toggle("Presentation", key="presentation", help="Larger letters and lines, no side bar")
+        if view.presentation:
+            presentation.switch()
+        else:
+            st.button("New seed", icon=":material/casino:", on_click=controls.next_seed)
+            pins.button(run)
+            takehome.show(experiment, view, run)
     if message := st.session_state.pop("notice", ""):
         st.warning(message, icon=":material/info:")
     if run is not None and run.state != "finished":

@@ -7,7 +7,6 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.browser
 PATIENCE = 120_000
 
 

@@ -10,7 +10,6 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Response
 
-pytestmark = pytest.mark.browser
 SMALL = "?v=1&dataset=diabetes&depth=3&epochs=30"
 PATIENCE = 120_000  # milliseconds: a busy machine is slow, and no test of speed
 SIGNAL, SPECTRUM, LEARNING = "Signal through the layers", "Eigenvalue spectrum", "Learning"

@@ -13,7 +13,6 @@ from steinglm.experiment import Experiment, Result, initialize, train
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.browser
 SMALL = Experiment(dataset="diabetes", depth=3, epochs=3)
 
 

@@ -20,7 +20,7 @@ from steinglm.settings import Experiment
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 Launch = Callable[..., tuple[str, subprocess.Popen[bytes]]]
 LONG = Experiment(dataset="diabetes", depth=20, epochs=500, seed=3)
 PATIENCE = 120

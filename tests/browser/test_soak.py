@@ -21,7 +21,7 @@ from steinglm.settings import Experiment
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = [pytest.mark.browser, pytest.mark.soak]
+pytestmark = pytest.mark.soak
 MINUTES = float(os.environ.get("STEINGLM_SOAK_MINUTES", "30"))
 PATIENCE = 120_000
 

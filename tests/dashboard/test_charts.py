@@ -1,5 +1,7 @@
 """The charts say what the rows say, in the fixed colours, with a floor for zeros and no more points than needed."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -38,6 +40,18 @@ def history(epochs: int, repeats: int = 1, methods: list[str] = METHODS) -> pd.D
     return pd.DataFrame(rows, columns=HISTORY)
 
 
+def variance(rows: pd.DataFrame, **options: Any) -> go.Figure:
+    return go.Figure(charts.variance(rows, **options))
+
+
+def spectrum(rows: pd.DataFrame, **options: Any) -> go.Figure:
+    return go.Figure(charts.spectrum(rows, **options))
+
+
+def learning(rows: pd.DataFrame, **options: Any) -> go.Figure:
+    return go.Figure(charts.learning(rows, **options))
+
+
 def of(figure: go.Figure, role: str, method: str = "steinglm") -> list[go.Scatter]:
     return [t for t in figure.data if t.meta["role"] == role and t.meta["method"] == method]
 
@@ -58,10 +72,10 @@ def test_every_line_has_contrast(method: str, background: str) -> None:
 @pytest.mark.parametrize(
     "figure",
     [
-        charts.variance(layers()),
-        charts.spectrum(layers(), layer=2),
-        charts.spectrum(layers(), layer=2, quantity="weight_singular_value"),
-        charts.learning(history(10)),
+        variance(layers()),
+        spectrum(layers(), layer=2),
+        spectrum(layers(), layer=2, quantity="weight_singular_value"),
+        learning(history(10)),
     ],
 )
 def test_one_look_for_a_method_in_all_charts(figure: go.Figure) -> None:
@@ -87,7 +101,7 @@ def test_one_look_for_a_method_in_all_charts(figure: go.Figure) -> None:
 
 
 def test_figures_bring_their_own_template() -> None:
-    figure = charts.variance(layers())
+    figure = variance(layers())
     own = pio.templates[charts.LIGHT].layout
     assert figure.layout.template.layout.paper_bgcolor == own.paper_bgcolor == "rgba(0,0,0,0)"
     assert figure.layout.template.layout.hovermode == "x unified"
@@ -95,14 +109,14 @@ def test_figures_bring_their_own_template() -> None:
 
 
 def test_unknown_methods_are_neutral_and_last() -> None:
-    figure = charts.variance(layers(methods=["my_own", "orthogonal"]))
+    figure = variance(layers(methods=["my_own", "orthogonal"]))
     lines = [trace for trace in figure.data if trace.meta["role"] == "line"]
     assert [trace.name for trace in lines] == ["Orthogonal", "my own"]
     assert lines[1].line.color not in {look.color for look in charts.METHODS.values()}
 
 
 def test_variance_shows_hidden_layers_with_their_band() -> None:
-    figure = charts.variance(layers(depth=5))
+    figure = variance(layers(depth=5))
     (line,), (band,) = of(figure, "line"), of(figure, "band")
     assert line.x.tolist() == [1, 2, 3, 4, 5]
     assert line.y == pytest.approx(1 / line.x)
@@ -110,40 +124,40 @@ def test_variance_shows_hidden_layers_with_their_band() -> None:
     assert band.y[:5] == pytest.approx(0.5 / line.x)
     assert band.y[5:][::-1] == pytest.approx(2 / line.x)
     assert figure.layout.yaxis.type == "log"
-    assert charts.variance(layers(), log=False).layout.yaxis.type == "linear"
+    assert variance(layers(), log=False).layout.yaxis.type == "linear"
 
 
 def test_variance_takes_the_median_over_repeats_and_says_so() -> None:
-    figure = charts.variance(layers(repeats=3))
+    figure = variance(layers(repeats=3))
     (line,) = of(figure, "line")
     assert line.y == pytest.approx(2 / line.x)
     assert "median of 3 repeats" in figure.layout.title.subtitle.text
-    assert "repeats" not in charts.variance(layers()).layout.title.subtitle.text
+    assert "repeats" not in variance(layers()).layout.title.subtitle.text
 
 
 def test_zeros_have_a_stated_floor_on_a_log_axis() -> None:
     rows = layers(depth=5)
     dead = (rows["layer"] >= 4) & (rows["method"] == "he_normal") & (rows["rank"] == 0)
     rows.loc[dead, "value"] = 0.0
-    figure = charts.variance(rows)
+    figure = variance(rows)
     (line,) = of(figure, "line", "he_normal")
     assert line.y[3:] == pytest.approx([0.01, 0.01])  # a decade below the smallest positive value, 0.1
     assert "1e-02" in figure.layout.annotations[0].text
-    linear = charts.variance(rows, log=False)
+    linear = variance(rows, log=False)
     assert of(linear, "line", "he_normal")[0].y[3:].tolist() == [0, 0]
     assert not linear.layout.annotations
-    assert not charts.variance(layers()).layout.annotations
+    assert not variance(layers()).layout.annotations
 
 
 def test_all_zero_is_drawn_at_the_floor() -> None:
-    figure = charts.variance(layers().assign(value=0.0))
+    figure = variance(layers().assign(value=0.0))
     assert of(figure, "line")[0].y == pytest.approx(charts.FLOOR)
 
 
 def test_spectrum_is_signed_and_of_one_layer() -> None:
     rows = layers()
     rows.loc[rows["layer"] == 3, "value"] *= 10
-    figure = charts.spectrum(rows, layer=3)
+    figure = spectrum(rows, layer=3)
     (line,) = of(figure, "line")
     assert line.x.tolist() == [1, 2, 3, 4]
     assert line.y == pytest.approx([10, -5, 10 / 3, -2.5])
@@ -155,7 +169,7 @@ def test_spectrum_is_signed_and_of_one_layer() -> None:
 
 
 def test_singular_values_are_curves_and_may_be_logarithmic() -> None:
-    figure = charts.spectrum(layers(), layer=1, quantity="weight_singular_value", log=True)
+    figure = spectrum(layers(), layer=1, quantity="weight_singular_value", log=True)
     (line,) = of(figure, "line")
     assert line.mode == "lines+markers"
     assert line.error_y.array is None
@@ -164,7 +178,7 @@ def test_singular_values_are_curves_and_may_be_logarithmic() -> None:
 
 
 def test_learning_draws_training_thick_and_validation_thin() -> None:
-    figure = charts.learning(history(20))
+    figure = learning(history(20))
     training, validation = of(figure, "line")
     assert training.line.width > 2 * validation.line.width
     assert training.x.tolist() == list(range(21))
@@ -177,7 +191,7 @@ def test_learning_draws_training_thick_and_validation_thin() -> None:
 
 
 def test_learning_averages_repeats_within_their_range() -> None:
-    figure = charts.learning(history(4, repeats=3))
+    figure = learning(history(4, repeats=3))
     training, band = of(figure, "line")[0], of(figure, "band")[0]
     assert training.y == pytest.approx(2 / (1 + training.x))
     assert band.y[:5] == pytest.approx(1 / (1 + training.x))
@@ -186,7 +200,7 @@ def test_learning_averages_repeats_within_their_range() -> None:
 
 
 def test_learning_prepares_curves_for_a_run_without_rows() -> None:
-    figure = charts.learning(pd.DataFrame(columns=HISTORY), methods=["steinglm", "he_normal"], epochs=200)
+    figure = learning(pd.DataFrame(columns=HISTORY), methods=["steinglm", "he_normal"], epochs=200)
     parts = [(trace.meta["method"], trace.meta["quantity"], trace.meta["role"]) for trace in figure.data]
     assert parts == [
         (method, quantity, role)
@@ -201,7 +215,7 @@ def test_learning_prepares_curves_for_a_run_without_rows() -> None:
 def test_learning_thins_long_curves_and_keeps_ends_and_minimum() -> None:
     rows = history(5000, methods=["steinglm"])
     rows.loc[rows["epoch"] == 3333, "value"] = 1e-9
-    for line in of(charts.learning(rows), "line"):
+    for line in of(learning(rows), "line"):
         assert len(line.x) <= charts.POINTS
         assert {0, 3333, 5000} <= set(line.x.tolist())
         assert np.diff(line.x).max() <= 7
@@ -227,9 +241,9 @@ def test_thin_survives_a_run_that_diverged() -> None:
 @pytest.mark.parametrize(
     "figure",
     [
-        charts.variance(layers(), behind={"theory": layers()}),
-        charts.spectrum(layers(), layer=1, behind={"theory": layers()}),
-        charts.learning(history(9), behind={"theory": history(5)}),
+        variance(layers(), behind={"theory": layers()}),
+        spectrum(layers(), layer=1, behind={"theory": layers()}),
+        learning(history(9), behind={"theory": history(5)}),
     ],
 )
 def test_behind_is_thin_grey_labelled_and_hides_with_its_method(figure: go.Figure) -> None:
