@@ -139,6 +139,8 @@ def spectrum(
     for label, others in (behind or {}).items():
         part = others[(others["layer"] == layer) & (others["quantity"] == quantity)]
         _add_behind(figure, label, dict(_median(part, "rank")), floor)
+    if stems:
+        figure["data"] = [_as_ticks(trace) for trace in figure["data"]]
     for method, line in _median(own, "rank"):
         trace = _line(method, line.index, line.to_numpy().clip(floor), markers=ranks <= 40)
         figure["data"].append(_as_stems(trace) if stems else trace)
@@ -262,6 +264,14 @@ def _as_stems(trace: Trace) -> Trace:
     color = trace["line"]["color"]
     stem = {"array": below, "arrayminus": above, "color": color, "thickness": 1.6, "width": 0}
     return trace | {"mode": "markers", "error_y": stem, "offsetgroup": trace["legendgroup"]}
+
+
+def _as_ticks(trace: Trace) -> Trace:
+    """A curve behind as short strokes at the height of its values, in the place of its method's stems."""
+    if trace["mode"] != "lines":
+        return trace
+    stroke = {"symbol": "line-ew", "size": 9, "line": {"width": 1.2, "color": trace["line"]["color"]}}
+    return trace | {"mode": "markers", "marker": stroke, "offsetgroup": trace["legendgroup"]}
 
 
 def _median(rows: pd.DataFrame, along: str) -> list[tuple[str, pd.Series]]:

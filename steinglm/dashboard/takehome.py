@@ -1,5 +1,6 @@
 """What a person takes home: the link, the code, the rows, the weights, a report. Made only when asked for."""
 
+from collections.abc import Callable
 from functools import partial
 
 import pandas as pd
@@ -31,21 +32,21 @@ def show(experiment: Experiment, view: View, run: Run | None) -> None:
 def _downloads(experiment: Experiment, view: View, run: Run | None) -> None:
     name = f"steinglm-{experiment.dataset}-{experiment.key}"
     result = run.result() if run is not None and run.state == "finished" else None
-    st.download_button(
-        "Layers, CSV", lambda: as_csv(initial_rows(experiment)), f"{name}-layers.csv", "text/csv"
-    )
-    st.download_button(
-        "Layers, Parquet", lambda: as_parquet(initial_rows(experiment)), f"{name}-layers.parquet"
-    )
+    layers = partial(initial_rows, experiment)
+    _download("Layers, CSV", lambda: as_csv(layers()), f"{name}-layers.csv")
+    _download("Layers, Parquet", lambda: as_parquet(layers()), f"{name}-layers.parquet")
     if run is not None and run.epoch >= 0:
-        st.download_button("Losses, CSV", lambda: as_csv(_losses(run)), f"{name}-losses.csv", "text/csv")
-        st.download_button("Losses, Parquet", lambda: as_parquet(_losses(run)), f"{name}-losses.parquet")
+        _download("Losses, CSV", lambda: as_csv(_losses(run)), f"{name}-losses.csv")
+        _download("Losses, Parquet", lambda: as_parquet(_losses(run)), f"{name}-losses.parquet")
     if result is not None:
-        st.download_button("Weights, safetensors", partial(weights, result), f"{name}.safetensors")
-    st.download_button(
-        "Report, HTML", partial(_report, experiment, view, result), f"{name}.html", "text/html"
-    )
+        _download("Weights, safetensors", partial(weights, result), f"{name}.safetensors")
+    _download("Report, HTML", partial(_report, experiment, view, result), f"{name}.html")
     st.caption("Each chart saves itself as SVG or PNG." if result is not None else "Weights: after training.")
+
+
+def _download(label: str, make: Callable[[], bytes], name: str) -> None:
+    """A file that is made when it is asked for. The script does not run again: that would take the file away."""
+    st.download_button(label, make, name, on_click="ignore")
 
 
 def _losses(run: Run) -> pd.DataFrame:

@@ -111,3 +111,61 @@ def test_twenty_browsers_on_one_link_watch_one_run(page: "Page", app_url: str, b
         curves = [points(each, LEARNING) for each in [page, *others]]
     assert all(curve == curves[0] for curve in curves)
     assert len(runs) == 1
+
+
+def test_a_first_picture_comes_before_the_charts_and_goes_with_them(page: "Page", app_url: str) -> None:
+    sketch = page.locator('img[src^="data:image/svg+xml"]')
+    page.goto(f"{app_url}/{SMALL}", wait_until="commit")
+    sketch.wait_for(timeout=PATIENCE)
+    assert page.locator(".plot .xaxislayer-above").count() == 0
+    assert sketch.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+    sketch.wait_for(state="hidden", timeout=PATIENCE)
+    assert points(page, SIGNAL)
+
+
+def shown(page: "Page", chart: str) -> list[str]:
+    plot = page.get_by_role("region", name=chart).locator(".plot")
+    found: list[str] = plot.evaluate(
+        "el => el._fullData.filter(t => t.visible === true && t.meta.role === 'line').map(t => t.legendgroup)"
+    )
+    return found
+
+
+def test_hidden_methods_and_axes_are_in_the_link_and_come_back_with_it(page: "Page", app_url: str) -> None:
+    opened(page, f"{app_url}/{SMALL}")
+    for method in ("He normal", "Glorot normal"):
+        page.locator(".methods").get_by_role("button", name=method).click()
+    page.get_by_role("region", name=SIGNAL).get_by_role("button", name="log axis").click()
+    page.wait_for_url("**hidden=glorot_normal%2Che_normal&scales=signal%3Alinear", timeout=PATIENCE)
+    assert shown(page, SIGNAL) == ["steinglm", "orthogonal"]
+    address = page.url
+    page.goto("about:blank")
+    opened(page, address)
+    wait_until(lambda: shown(page, SIGNAL) == ["steinglm", "orthogonal"])
+    plot = page.get_by_role("region", name=SIGNAL).locator(".plot")
+    assert plot.evaluate("el => el._fullLayout.yaxis.type") == "linear"
+    page.locator(".methods").get_by_role("button", name="He normal").click()
+    page.wait_for_url("**hidden=glorot_normal&**", timeout=PATIENCE)
+    assert shown(page, SIGNAL) == ["steinglm", "he_normal", "orthogonal"]
+
+
+def test_a_presentation_has_large_charts_no_side_bar_and_a_way_back(page: "Page", app_url: str) -> None:
+    opened(page, f"{app_url}/{SMALL}")
+    page.get_by_text("Presentation").click()
+    page.wait_for_url("**presentation=True**", timeout=PATIENCE)
+    page.get_by_test_id("stSidebar").wait_for(state="hidden", timeout=PATIENCE)
+    tops = [page.get_by_role("region", name=name).bounding_box() for name in (SIGNAL, SPECTRUM, LEARNING)]
+    assert len({box["y"] for box in tops if box}) == 1  # side by side at 1440 px
+    page.get_by_text("Presentation").click()
+    page.get_by_role("slider", name="Depth").wait_for(timeout=PATIENCE)
+
+
+def test_charts_follow_a_window_that_becomes_narrow(page: "Page", app_url: str) -> None:
+    opened(page, f"{app_url}/{SMALL}")
+    for width in (1024, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        wait_until(lambda width=width: page.evaluate(f"innerWidth === {width}"))
+        page.wait_for_timeout(500)
+    box = page.get_by_role("region", name=SIGNAL).locator(".plot .main-svg").first.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= 390

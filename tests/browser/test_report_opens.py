@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from steinglm.dashboard import charts, panels, table
 from steinglm.dashboard.link import View
 from steinglm.dashboard.report import report

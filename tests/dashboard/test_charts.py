@@ -242,7 +242,7 @@ def test_thin_survives_a_run_that_diverged() -> None:
     "figure",
     [
         variance(layers(), behind={"theory": layers()}),
-        spectrum(layers(), layer=1, behind={"theory": layers()}),
+        spectrum(layers(), layer=1, quantity="weight_singular_value", behind={"theory": layers()}),
         learning(history(9), behind={"theory": history(5)}),
     ],
 )
@@ -254,3 +254,11 @@ def test_behind_is_thin_grey_labelled_and_hides_with_its_method(figure: go.Figur
     assert [trace.text for trace in words] == [("theory",)]
     assert not any(trace.showlegend for trace in behind)
     assert figure.data[0].meta["role"] == "behind"
+
+
+def test_eigenvalues_behind_are_strokes_beside_their_methods_stems() -> None:
+    figure = spectrum(layers(), layer=1, behind={"theory": layers().assign(value=0.25)})
+    strokes = [t for t in figure.data if t.meta["role"] == "behind" and t.mode == "markers"]
+    assert [trace.offsetgroup for trace in strokes] == METHODS
+    assert all((trace.y == 0.25).all() for trace in strokes)
+    assert not any(trace.mode == "lines" for trace in figure.data)

@@ -41,6 +41,8 @@ views = st.builds(
     spectrum=st.sampled_from(link.SPECTRA),
     layer=st.integers(1, 101),
     presentation=st.booleans(),
+    hidden=st.lists(st.sampled_from(sorted(INITIALIZERS)), unique=True).map(tuple),
+    scales=st.lists(st.sampled_from(link.SCALES), unique=True).map(tuple),
 )
 
 
