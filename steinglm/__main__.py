@@ -1,18 +1,23 @@
-"""The library from a terminal: `python -m steinglm compare` trains an experiment and prints its table."""
+"""The library from a terminal: `compare` trains an experiment and prints its table, `paper` runs the paper's study."""
 
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from tqdm import tqdm
 
 from steinglm import __version__, datasets
+from steinglm.engine import Engine, Settings
 from steinglm.exceptions import SteinGLMError
 from steinglm.experiment import TITLES, Epoch, Experiment, metric_name, summarize, train
 from steinglm.init import INITIALIZERS
 from steinglm.mlp import ACTIVATIONS
+from steinglm.paper import run, study, tables
 from steinglm.settings import OUTPUTS
 from steinglm.stein import SCORES
 
@@ -46,7 +51,53 @@ def _parser() -> argparse.ArgumentParser:
     compare.set_defaults(command=_compare)
     _add_settings(compare)
     compare.add_argument("--format", choices=("table", "json", "csv"), default="table")
+    _add_paper(commands)
     return parser
+
+
+def _add_paper(commands: Any) -> None:
+    paper = commands.add_parser(
+        "paper",
+        help="run the paper's section 3 and print its tables",
+        description="Run the paper's section 3, whole or in part: progress on standard error, the tables on standard "
+        "output, rows and environment in a folder. Interrupted with Ctrl-C, the same command goes on where it was.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    paper.set_defaults(command=_paper)
+    add = paper.add_argument
+    whole = _listed(int)
+    add(
+        "--tables",
+        type=whole,
+        default=tuple(study.TABLES),
+        help="of the paper, with commas; 4 and 5: the ablation",
+    )
+    add("--datasets", type=_listed(str), default=(), help="with commas; all of the tables' by default")
+    add("--depths", type=whole, default=study.DEPTHS, help="with commas")
+    add("--repeats", type=int, default=10, help="each with its own split and draws")
+    add("--folder", type=Path, default=Path("paper"), help="where rows and environment are written")
+    add("--scheduler", default="", metavar="ADDRESS", help="of an existing Dask cluster, tcp://host:port")
+
+
+def _listed(kind: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
+    """The type of an option that takes several values with commas."""
+
+    def values(text: str) -> tuple[Any, ...]:
+        return tuple(kind(part.strip()) for part in text.split(",") if part.strip())
+
+    values.__name__ = f"list of {kind.__name__}"  # argparse's messages name it
+    return values
+
+
+def _paper(options: argparse.Namespace) -> None:
+    chosen = study.experiments(options.tables, options.datasets, options.depths, options.repeats)
+    settings = Settings()
+    if options.scheduler:
+        settings = replace(settings, scheduler=options.scheduler)
+    with Engine(settings) as engine:
+        rows = run.run(engine, chosen, options.folder)
+    for number in options.tables:
+        print(tables.as_text(tables.table(rows, number), number), end="\n\n")
 
 
 def _alpha(text: str) -> float | str | None:

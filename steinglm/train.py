@@ -89,35 +89,41 @@ LOSSES = {
 
 
 class _Workspace:
-    """Every buffer of a forward and a backward pass over b rows."""
+    """Every buffer of a forward and a backward pass over b rows, units before rows: (K, k, b).
+
+    With the rows last, the GEMMs of these narrow layers and the sums over rows run along contiguous memory, which is
+    up to four times as fast as along units.
+    """
 
     def __init__(self, networks: Stack, b: int) -> None:
         K, d, _ = networks.weights[0].shape
         widths = [W.shape[2] for W in networks.weights[:-1]]
         new = networks.flat.new_empty
         in_place = ACTIVATIONS[networks.activation].from_output
-        self.x, self.y = new(K, b, d), new(K, b)
-        self.a = [new(K, b, k) for k in widths]
-        self.h = self.a if in_place else [new(K, b, k) for k in widths]
-        self.z = new(K, b, 1)
-        self.gz = new(K, b, 1)
-        self.g = [new(K, b, k) for k in widths]
+        self.x, self.y = new(K, d, b), new(K, b)
+        self.a = [new(K, k, b) for k in widths]
+        self.h = self.a if in_place else [new(K, k, b) for k in widths]
+        self.z = new(K, 1, b)
+        self.gz = new(K, 1, b)
+        self.g = [new(K, k, b) for k in widths]
 
-    def take(self, rows: Rows, index: Tensor) -> None:
-        """Copy rows `index` (R, b) of every repeat to all networks of that repeat (network k = method * R + r)."""
-        R, b = index.shape
-        r = torch.arange(R)[:, None]
-        self.x.view(-1, R, b, self.x.shape[2]).copy_(rows.X[r, index].expand(len(self.x) // R, -1, -1, -1))
-        self.y.view(-1, R, b).copy_(rows.y[r, index].expand(len(self.y) // R, -1, -1))
+    def take(self, X: Tensor, y: Tensor) -> None:
+        """Copy the rows X (R, d, b) and y (R, b) of every repeat to its networks (network k = method * R + repeat)."""
+        R, d, b = X.shape
+        self.x.view(-1, R, d, b).copy_(X.expand(len(self.x) // R, -1, -1, -1))
+        self.y.view(-1, R, b).copy_(y.expand(len(self.y) // R, -1, -1))
 
     def forward(self, networks: Stack) -> Tensor:
         """The linear predictors (K, b)."""
         f, h = ACTIVATIONS[networks.activation], self.x
-        *hidden, (W_out, b_out) = zip(networks.weights, networks.biases, strict=True)
+        *hidden, (W_out, b_out) = [
+            (W.transpose(1, 2), b.transpose(1, 2))
+            for W, b in zip(networks.weights, networks.biases, strict=True)
+        ]
         for (W, b), a, out in zip(hidden, self.a, self.h, strict=True):
-            torch.baddbmm(b, h, W, out=a)
+            torch.baddbmm(b, W, h, out=a)
             h = f.function(a, out=out)
-        return torch.baddbmm(b_out, h, W_out, out=self.z).squeeze(2)
+        return torch.baddbmm(b_out, W_out, h, out=self.z).squeeze(1)
 
     def backward(self, networks: Stack, gradients: Stack) -> None:
         """The gradients of all parameters, given d(loss)/dz in `gz`, written into `gradients`."""
@@ -128,10 +134,10 @@ class _Workspace:
                     g, self.a[layer], grad_input=g
                 )  # d/da; `a` holds f(a) where f was applied in place
             h = self.h[layer - 1] if layer else self.x
-            torch.bmm(h.transpose(1, 2), g, out=gradients.weights[layer])  # (K, d, k)
-            torch.sum(g, 1, keepdim=True, out=gradients.biases[layer])
+            torch.bmm(h, g.transpose(1, 2), out=gradients.weights[layer])  # (K, d, k)
+            torch.sum(g, 2, out=gradients.biases[layer].squeeze(1))
             if layer:
-                g = torch.bmm(g, networks.weights[layer].transpose(1, 2), out=self.g[layer - 1])  # (K, b, d)
+                g = torch.bmm(networks.weights[layer], g, out=self.g[layer - 1])  # (K, d, b)
 
 
 class _Workspaces(dict[int, _Workspace]):
@@ -143,6 +149,12 @@ class _Workspaces(dict[int, _Workspace]):
     def __missing__(self, b: int) -> _Workspace:
         self[b] = _Workspace(self.networks, b)
         return self[b]
+
+    def take(self, X: Tensor, y: Tensor) -> _Workspace:
+        """The workspace that fits a batch, with the batch in it."""
+        space = self[y.shape[1]]
+        space.take(X, y)
+        return space
 
 
 @torch.no_grad()  # as a decorator it does not reach whoever reads the epochs
@@ -169,6 +181,8 @@ def fit(
     checkpoint : called after every mini-batch; whatever it raises ends the training
     """
     spaces, loss = _Workspaces(networks), LOSSES[task]
+    X, X_validation = (rows.X.transpose(1, 2).contiguous() for rows in (training, validation))  # (R, d, n)
+    shuffled = torch.empty_like(X), torch.empty_like(training.y)
     gradients = networks.like(torch.zeros_like(networks.flat))
     parameter = torch.nn.Parameter(networks.flat, requires_grad=True)
     parameter.grad = gradients.flat
@@ -176,36 +190,44 @@ def fit(
     progress = _Progress(networks, stop)
     yield progress.record(
         0,
-        _mean_loss(spaces, training, loss, batch_size),
-        _mean_loss(spaces, validation, loss, batch_size),
+        _mean_loss(spaces, X, training.y, loss, batch_size),
+        _mean_loss(spaces, X_validation, validation.y, loss, batch_size),
     )
     for epoch in range(1, epochs + 1):
         if progress.over:
             break
         start, waited = time.perf_counter(), 0.0
         total = networks.flat.new_zeros(len(networks.weights[0]))
-        for index in _batches(training, batch_size, generators):
-            space = spaces[index.shape[1]]
-            space.take(training, index)
+        _shuffle(X, training.y, generators, shuffled)
+        for batch in _batches(*shuffled, batch_size):
+            space = spaces.take(*batch)
             z = space.forward(networks)
-            total += loss.mean(z, space.y) * index.shape[1]
-            loss.gradient(z, space.y, space.gz.squeeze(2))
+            total += loss.mean(z, space.y) * space.y.shape[1]
+            loss.gradient(z, space.y, space.gz.squeeze(1))
             space.backward(networks, gradients)
             adam.step()
             if checkpoint is not None:
                 before = time.perf_counter()
                 checkpoint()
                 waited += time.perf_counter() - before
-        losses = total / training.y.shape[1], _mean_loss(spaces, validation, loss, batch_size)
+        losses = total / training.y.shape[1], _mean_loss(spaces, X_validation, validation.y, loss, batch_size)
         progress.seconds += time.perf_counter() - start - waited
         yield progress.record(epoch, *losses)
     yield progress.trained()
 
 
-def _batches(rows: Rows, size: int, generators: Sequence[torch.Generator]) -> tuple[Tensor, ...]:
-    """An epoch's mini-batches: indices (R, b) in an order of each repeat's own, the last one possibly smaller."""
-    n = rows.y.shape[1]
-    return torch.stack([torch.randperm(n, generator=g) for g in generators]).split(size, dim=1)
+def _shuffle(X: Tensor, y: Tensor, generators: Sequence[torch.Generator], out: tuple[Tensor, Tensor]) -> None:
+    """Write the rows of X (R, d, n) and y (R, n) into `out`, in an order of each repeat's own."""
+    n = y.shape[1]
+    for r, generator in enumerate(generators):
+        order = torch.randperm(n, generator=generator)
+        torch.index_select(X[r], 1, order, out=out[0][r])
+        torch.index_select(y[r], 0, order, out=out[1][r])
+
+
+def _batches(X: Tensor, y: Tensor, size: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Mini-batches (R, d, b) and (R, b), the last one possibly smaller."""
+    return zip(X.split(size, dim=2), y.split(size, dim=1), strict=True)
 
 
 class _Progress:
@@ -254,30 +276,24 @@ class _Progress:
         return Trained(self.best, self.best_epoch, self.best_loss, tuple(self.stopped), self.seconds)
 
 
-def _mean_loss(spaces: _Workspaces, rows: Rows, loss: Loss, size: int) -> Tensor:
-    """The mean loss (K,) over all rows of each network's repeat."""
-    R, n = rows.y.shape
+def _mean_loss(spaces: _Workspaces, X: Tensor, y: Tensor, loss: Loss, size: int) -> Tensor:
+    """The mean loss (K,) over all rows X (R, d, n), y (R, n) of each network's repeat."""
     total = spaces.networks.flat.new_zeros(len(spaces.networks.weights[0]))
-    for index in torch.arange(n).expand(R, n).split(size, dim=1):
-        space = spaces[index.shape[1]]
-        space.take(rows, index)
-        total += loss.mean(space.forward(spaces.networks), space.y) * index.shape[1]
-    return total / n
+    for batch in _batches(X, y, size):
+        space = spaces.take(*batch)
+        total += loss.mean(space.forward(spaces.networks), space.y) * space.y.shape[1]
+    return total / y.shape[1]
 
 
 @torch.no_grad()
 def evaluate(networks: Stack, rows: Rows, task: str, batch_size: int = 512) -> Tensor:
     """The mean loss (K,) of each network on the rows of its repeat."""
-    return _mean_loss(_Workspaces(networks), rows, LOSSES[task], batch_size)
+    return _mean_loss(_Workspaces(networks), rows.X.transpose(1, 2), rows.y, LOSSES[task], batch_size)
 
 
 @torch.no_grad()
 def predict(networks: Stack, rows: Rows, batch_size: int = 512) -> Tensor:
     """The linear predictors (K, n) of each network on the rows of its repeat."""
-    spaces, (R, n) = _Workspaces(networks), rows.y.shape
-    parts = []
-    for index in torch.arange(n).expand(R, n).split(batch_size, dim=1):
-        space = spaces[index.shape[1]]
-        space.take(rows, index)
-        parts.append(space.forward(networks).clone())
-    return torch.cat(parts, dim=1)
+    spaces = _Workspaces(networks)
+    batches = _batches(rows.X.transpose(1, 2), rows.y, batch_size)
+    return torch.cat([spaces.take(*batch).forward(networks).clone() for batch in batches], dim=1)

@@ -48,9 +48,11 @@ def expected(experiment: Experiment) -> list[tuple[str, int, int, str, float]]:
 def result(experiment: Experiment) -> Result:
     columns = ["method", "repeat", "epoch", "quantity", "value"]
     history = pd.DataFrame(expected(experiment), columns=columns)
-    summary = pd.DataFrame(
-        {"method": list(experiment.methods), "repeat": 0, "test_metric": 0.5, "stopped": ""}
+    names = [(method, repeat) for method in experiment.methods for repeat in range(experiment.repeats)]
+    summary = pd.DataFrame(names, columns=["method", "repeat"]).assign(
+        test_metric=0.5, best_epoch=1, best_validation_loss=0.25, stopped="", training_seconds=1.0
     )
+    summary["initialization_seconds"] = time.perf_counter()  # as in life, not the same twice
     both = torch.arange(6.0)
     state = {"steinglm.0.hidden1.weight": both[:4].view(2, 2), "steinglm.0.hidden1.bias": both[4:]}
     return Result(experiment, history, summary, state)

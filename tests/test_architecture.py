@@ -19,11 +19,12 @@ SHIPPED = [*LIBRARY, *PAGES, *sorted((ROOT / "benchmarks").glob("*.py"))]
 # A module may import from the layers above its own in this list, and from the group that it shares a string with.
 LAYERS = [
     "exceptions",
-    "stein | glm | mlp | datasets",
+    "stein | glm | mlp rational | datasets",
     "init checks tracing | train",
     "diagnostics",
     "settings experiment",
     "worker run store cluster engine | export",
+    "paper",
     "dashboard",
     "__main__",
 ]

@@ -115,12 +115,12 @@ def test_planted_fault_the_twin_sees_another_order_of_batches() -> None:
 def test_gradients_equal_autograd(depth: int, activation: str, task: str) -> None:
     """d(loss)/d(parameters) in float64: the hand-written backward pass, and autograd through nn.Sequential."""
     nets, data = networks(activation, depth, torch.float64), rows(N, task, 1, torch.float64)
-    space, loss = _Workspaces(nets)[N], LOSSES[task]
+    loss = LOSSES[task]
     gradients = nets.like(torch.full_like(nets.flat, torch.nan))
-    space.take(data, torch.arange(N).expand(REPEATS, N))
+    space = _Workspaces(nets).take(data.X.transpose(1, 2), data.y)
     z = space.forward(nets)
     values = loss.mean(z, space.y)
-    loss.gradient(z, space.y, space.gz.squeeze(2))
+    loss.gradient(z, space.y, space.gz.squeeze(1))
     space.backward(nets, gradients)
     criterion = nn.MSELoss() if task == "regression" else nn.BCEWithLogitsLoss()
     for k, model in enumerate(unstack(nets)):
