@@ -105,7 +105,8 @@ class _Workspace:
         self.h = self.a if in_place else [new(K, k, b) for k in widths]
         self.z = new(K, 1, b)
         self.gz = new(K, 1, b)
-        self.g = [new(K, k, b) for k in widths]
+        most = max(widths, default=0)
+        self.g = [new(K * most * b) for _ in range(2)]  # of a layer and of the one before it, in turns
 
     def take(self, X: Tensor, y: Tensor) -> None:
         """Copy the rows X (R, d, b) and y (R, b) of every repeat to its networks (network k = method * R + repeat)."""
@@ -121,7 +122,7 @@ class _Workspace:
             for W, b in zip(networks.weights, networks.biases, strict=True)
         ]
         for (W, b), a, out in zip(hidden, self.a, self.h, strict=True):
-            torch.baddbmm(b, W, h, out=a)
+            torch.bmm(W, h, out=a).add_(b)  # baddbmm copies b to all rows first, which takes longer
             h = f.function(a, out=out)
         return torch.baddbmm(b_out, W_out, h, out=self.z).squeeze(1)
 
@@ -137,7 +138,8 @@ class _Workspace:
             torch.bmm(h, g.transpose(1, 2), out=gradients.weights[layer])  # (K, d, k)
             torch.sum(g, 2, out=gradients.biases[layer].squeeze(1))
             if layer:
-                g = torch.bmm(networks.weights[layer], g, out=self.g[layer - 1])  # (K, d, b)
+                out = self.g[layer % 2][: h.numel()].view(h.shape)
+                g = torch.bmm(networks.weights[layer], g, out=out)  # (K, d, b)
 
 
 class _Workspaces(dict[int, _Workspace]):
