@@ -8,6 +8,7 @@ two of which are all that Tables 2 and 3 need.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -98,11 +99,16 @@ def _check(argument: str, values: Iterable[object], known: tuple[object, ...]) -
 
 def work(experiment: Experiment) -> float:
     """About how much an epoch costs, in units activated and weights multiplied, to compare experiments by."""
-    X, _ = datasets.design(datasets.load(experiment.dataset))
-    rows, features = X.shape
+    rows, features = _shape(experiment.dataset)
     width = experiment.units(features)
     networks = len(experiment.methods) * experiment.repeats
     return float(rows * networks * (features * width + experiment.depth * width * (width + 40)))
+
+
+@cache
+def _shape(dataset: str) -> tuple[int, int]:
+    X, _ = datasets.design(datasets.load(dataset))
+    return X.shape
 
 
 def label(experiment: Experiment, method: str) -> tuple[str, str]:
