@@ -62,13 +62,13 @@ def across_units(quantity: str, values: Tensor) -> dict[str, Tensor]:
     return {quantity: values.mean(1), f"{quantity}_q10": low, f"{quantity}_q90": high}
 
 
-def saturated_share(a: Tensor, activation: str) -> Tensor:
+def saturated_share(a: Tensor, activation: str, after: Tensor | None = None) -> Tensor:
     """The share (K,) of units whose mean slope |f'(a)| over the data is below 5 percent of the steepest slope of f.
 
-    For tanh these units sit on the flat parts, for relu they are dead (or nearly so).
+    For tanh these units sit on the flat parts, for relu they are dead (or nearly so). `after` is f(a) if it is there.
     """
     f = ACTIVATIONS[activation]
-    slope, _ = over_rows(f.derivative(a).abs_())  # (K, k)
+    slope, _ = over_rows(f.derivative(a, after).abs_())  # (K, k)
     return (slope < SATURATED * f.steepest).to(a.dtype).mean(1)
 
 
@@ -77,7 +77,7 @@ def moment_eigenvalues(h: Tensor, y: Tensor, score: str) -> Tensor:
 
     Network k belongs to repeat k mod R.
     """
-    moments = torch.stack([cross_moment(h[k], y[k % len(y)], score) for k in range(len(h))])
+    moments = cross_moment(h, y.repeat(len(h) // len(y), 1), score)
     eigenvalues = torch.linalg.eigvalsh(moments)
     order = eigenvalues.abs().argsort(dim=1, descending=True, stable=True)
     return eigenvalues.gather(1, order)
@@ -99,7 +99,7 @@ def layer_rows(networks: Stack, rows: Rows, names: Sequence[Name], score: str) -
     found: list[Measured] = []
     after = x
     for number, (h, a, after) in enumerate(layers(networks, x), start=1):
-        scalars: dict[str, Tensor] = {"saturated_share": saturated_share(a, networks.activation)}
+        scalars: dict[str, Tensor] = {"saturated_share": saturated_share(a, networks.activation, after)}
         for place, values in (("preactivation", a), ("activation", after)):
             mean, variance = over_rows(values)  # (K, k)
             scalars |= across_units(f"{place}_mean", mean) | across_units(f"{place}_variance", variance)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss, mean_squared_error
+from sklearn.metrics import log_loss
 
 from steinglm.exceptions import ConvergenceWarning, InvalidInputError
 
@@ -106,9 +106,13 @@ def _logistic_fit(h: np.ndarray, y: np.ndarray, strength: float) -> Fit:
     return model.coef_[0], float(model.intercept_[0]), not stalled
 
 
+def _squared_error(y: np.ndarray, predicted: np.ndarray) -> float:
+    return float(np.mean((y - predicted) ** 2))
+
+
 def _cross_entropy(y: np.ndarray, logit: np.ndarray) -> float:
     return float(log_loss(y, 1 / (1 + np.exp(-np.clip(logit, -500, 500))), labels=[0, 1]))
 
 
 _FITS = {"regression": _ridge, "binary": _logistic}
-_LOSSES = {"regression": mean_squared_error, "binary": _cross_entropy}
+_LOSSES = {"regression": _squared_error, "binary": _cross_entropy}

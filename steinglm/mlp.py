@@ -47,9 +47,11 @@ class Activation:
     slope: float | None
     steepest: float = 1.0
 
-    def derivative(self, a: Tensor) -> Tensor:
-        """f'(a), elementwise."""
-        saved = self.function(a, out=torch.empty_like(a)) if self.from_output else a
+    def derivative(self, a: Tensor, after: Tensor | None = None) -> Tensor:
+        """f'(a), elementwise; `after` is f(a) if it is there already."""
+        saved = a
+        if self.from_output:
+            saved = self.function(a, out=torch.empty_like(a)) if after is None else after
         return self.gradient(torch.ones_like(a), saved, grad_input=torch.empty_like(a))
 
 
@@ -128,19 +130,18 @@ def build(
         )
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     for number, (d, k) in enumerate(pairwise([features, *[width] * depth]), start=1):
-        layers[f"hidden{number}"] = _linear(d, k, dtype)
+        layers[f"hidden{number}"] = Linear(d, k, dtype=dtype)
         layers[f"{activation}{number}"] = ACTIVATIONS[activation].module()
-    layers["output"] = _linear(width if depth else features, 1, dtype)
+    layers["output"] = Linear(width if depth else features, 1, dtype=dtype)
     return nn.Sequential(layers)
 
 
-def _linear(d: int, k: int, dtype: torch.dtype) -> nn.Linear:
-    layer = nn.Linear(
-        d, k, device="meta"
-    )  # on no device: draws nothing, and is several times faster than skip_init
-    layer.weight = nn.Parameter(torch.zeros(k, d, dtype=dtype))
-    layer.bias = nn.Parameter(torch.zeros(k, dtype=dtype))
-    return layer
+class Linear(nn.Linear):
+    """torch's, but zero: its draws would touch the global random state, and take longer than everything else."""
+
+    def reset_parameters(self) -> None:
+        nn.init.zeros_(self.weight)
+        nn.init.zeros_(self.bias)
 
 
 def hidden_layers(model: nn.Sequential) -> list[tuple[nn.Linear, nn.Module]]:

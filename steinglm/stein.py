@@ -7,6 +7,7 @@ may come in chunks; `directions` gives its leading eigenvectors, ordered and sig
 the LAPACK build.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -28,55 +29,76 @@ Chunks = Iterable[tuple[Tensor, Tensor]]
 class _Sums:
     """Sums over rows of u = h - h0 and v = y - y0, about a shift that keeps them well conditioned."""
 
-    h0: Tensor  # (d,)
-    y0: Tensor  # ()
+    h0: Tensor  # (..., d)
+    y0: Tensor  # (...)
     n: int
-    u: Tensor  # (d,)
-    v: Tensor  # ()
-    vu: Tensor  # (d,)
-    uu: Tensor  # (d, d), or only its diagonal (d,)
-    vuu: Tensor  # (d, d)
+    u: Tensor  # (..., d)
+    v: Tensor  # (...)
+    vu: Tensor  # (..., d)
+    uu: Tensor  # (..., d, d), or only its diagonal (..., d)
+    vuu: Tensor  # (..., d, d)
 
 
 def _accumulate(chunks: Chunks, h0: Tensor, y0: Tensor, *, second: bool) -> _Sums:
     """Pass over the rows once. `second` asks for the whole of sum u u^T, else only its diagonal is summed."""
-    d = h0.numel()
-    uu = h0.new_zeros((d, d) if second else d)
-    sums = _Sums(h0, y0, 0, h0.new_zeros(d), y0.new_zeros(()), h0.new_zeros(d), uu, h0.new_zeros(d, d))
+    *lead, d = h0.shape
+    square = h0.new_zeros(*lead, d, d)
+    uu = torch.zeros_like(square if second else h0)
+    sums = _Sums(h0, y0, 0, torch.zeros_like(h0), torch.zeros_like(y0), torch.zeros_like(h0), uu, square)
     for h, y in chunks:
-        u, v = h.double() - h0, y.double() - y0  # (c, d), (c,)
+        u, v = h.double() - h0[..., None, :], y.double() - y0[..., None]  # (..., c, d), (..., c)
         if second:
-            sums.uu.addmm_(u.T, u)
+            sums.uu += u.mT @ u
         else:
-            sums.uu.addmv_((u * u).T, u.new_ones(len(u)))
-        sums.n += u.shape[0]
-        sums.u += u.sum(0)
-        sums.v += v.sum()
-        sums.vu.addmv_(u.T, v)
-        sums.vuu.addmm_((u * v[:, None]).T, u)  # (d, d)
+            sums.uu += _over_rows(u * u, torch.ones_like(v))
+        sums.n += u.shape[-2]
+        sums.u += u.sum(-2)
+        sums.v += v.sum(-1)
+        sums.vu += _over_rows(u, v)
+        sums.vuu += (u * v[..., None]).mT @ u  # (..., d, d)
     return sums
+
+
+def _over_rows(u: Tensor, v: Tensor) -> Tensor:
+    """sum_i v_i u_i, (..., d)."""
+    return (v[..., None, :] @ u).squeeze(-2)
+
+
+def _outer(a: Tensor, b: Tensor) -> Tensor:
+    return a[..., :, None] * b[..., None, :]
+
+
+def _each(scalar: Tensor) -> Tensor:
+    """A number for each table, to be multiplied with a matrix for each."""
+    return scalar[..., None, None]
 
 
 def _centered(sums: _Sums) -> tuple[Tensor, Tensor]:
     """C = (1/n) sum (y - ybar)(h - hbar)(h - hbar)^T and R = (1/n) sum (h - hbar)(h - hbar)^T, from shifted sums."""
     n = sums.n
     u, v = sums.u / n, sums.v / n
-    second = sums.uu / n if sums.uu.dim() == 2 else torch.diag(sums.uu / n)
-    cross = sums.vu / n - v * u  # (1/n) sum (y - ybar)(h - h0)
-    C = sums.vuu / n - v * second - torch.outer(cross, u) - torch.outer(u, cross)
-    return C, second - torch.outer(u, u)
+    second = sums.uu / n if sums.uu.dim() == sums.vuu.dim() else torch.diag_embed(sums.uu / n)
+    cross = sums.vu / n - v[..., None] * u  # (1/n) sum (y - ybar)(h - h0)
+    C = sums.vuu / n - _each(v) * second - _outer(cross, u) - _outer(u, cross)
+    return C, second - _outer(u, u)
 
 
 def _identity(sums: _Sums) -> Tensor:
     """M = (1/n) sum y_i (h_i h_i^T - I), the paper's empirical cross-moment with S2(h) = h h^T - I."""
-    return sums.vuu / sums.n - sums.v / sums.n * torch.eye(sums.u.numel(), dtype=torch.float64)
+    return sums.vuu / sums.n - _each(sums.v / sums.n) * torch.eye(sums.u.shape[-1], dtype=torch.float64)
+
+
+def _variances(R: Tensor) -> Tensor:
+    """The diagonal (..., d), with 1 for a constant unit."""
+    diagonal = R.diagonal(dim1=-2, dim2=-1)
+    return torch.where(diagonal > 0, diagonal, 1.0)
 
 
 def _standardized(sums: _Sums) -> Tensor:
     """M = (1/n) sum (y_i - ybar) z_i z_i^T with z the standardized h: the paper's assumption h ~ N(0, I), met."""
     C, R = _centered(sums)
-    scale = torch.where(R.diagonal() > 0, R.diagonal(), 1.0).rsqrt()  # a constant unit has z = 0 and C = 0
-    return scale[:, None] * C * scale
+    scale = _variances(R).rsqrt()  # a constant unit has z = 0 and C = 0
+    return scale[..., :, None] * C * scale[..., None, :]
 
 
 def _gaussian(sums: _Sums) -> Tensor:
@@ -86,10 +108,9 @@ def _gaussian(sums: _Sums) -> Tensor:
     P finite when units are copies of one another.
     """
     C, R = _centered(sums)
-    d = R.shape[0]
-    variance = torch.where(R.diagonal() > 0, R.diagonal(), 1.0)
+    d = R.shape[-1]
     shrinkage = d / (sums.n + d)
-    P = torch.linalg.pinv((1 - shrinkage) * R + shrinkage * torch.diag(variance), hermitian=True)
+    P = torch.linalg.pinv((1 - shrinkage) * R + shrinkage * torch.diag_embed(_variances(R)), hermitian=True)
     return P @ C @ P
 
 
@@ -110,15 +131,16 @@ def cross_moment(
     Parameters
     ----------
     h : tensor or array of shape (n, d), or an iterable of chunks of rows (c, d)
-        Chunks are passed over once and never held together, so that n is not bounded by memory.
-    y : tensor or array of shape (n,), or an iterable of chunks (c,) that go with those of `h`
+        Chunks are passed over once and never held together, so that n is not bounded by memory. A tensor may have
+        leading axes (..., n, d): so many tables, each with a moment of its own, in a fraction of the time.
+    y : tensor or array of shape (n,), or (..., n) like h, or an iterable of chunks (c,) that go with those of `h`
     score : one of `SCORES`
         "identity" is the paper's formula verbatim (y h h^T - y I); "standardized" meets the assumption h ~ N(0, I)
         by standardizing h and centering y; "gaussian" uses the score of a normal density with h's own covariance.
 
     Returns
     -------
-    A symmetric float64 tensor of shape (d, d), accumulated in float64 whatever the input's dtype.
+    A symmetric float64 tensor of shape (..., d, d), accumulated in float64 whatever the input's dtype.
 
     Raises
     ------
@@ -141,20 +163,21 @@ def cross_moment(
         raise InvalidInputError(
             "h and y", "finite numbers", "nan or inf", "drop or impute missing values first"
         )
-    return (M + M.T) / 2  # exactly symmetric
+    return (M + M.mT) / 2  # exactly symmetric
 
 
 def _sums_of_table(h: Tensor, y: Tensor, score: str) -> _Sums:
     """The sums about the exact means, so that a centered moment costs one GEMM and no correction."""
     _check_rows(h, y)
-    n, d = h.shape  # samples, units
-    size = max(1, CHUNK_ELEMENTS // d)
+    *lead, n, d = h.shape  # tables, samples, units
+    size = max(1, CHUNK_ELEMENTS // (d * math.prod(lead)))
     if score == "identity":
-        h0, y0 = torch.zeros(d, dtype=torch.float64), torch.zeros((), dtype=torch.float64)
+        h0, y0 = torch.zeros(*lead, d, dtype=torch.float64), torch.zeros(lead, dtype=torch.float64)
     else:
-        h0 = torch.stack([part.sum(0, dtype=torch.float64) for part in h.split(size)]).sum(0) / n
-        y0 = y.mean(dtype=torch.float64)
-    return _accumulate(zip(h.split(size), y.split(size), strict=True), h0, y0, second=score == "gaussian")
+        h0 = torch.stack([part.sum(-2, dtype=torch.float64) for part in h.split(size, -2)]).sum(0) / n
+        y0 = y.mean(-1, dtype=torch.float64)
+    chunks = zip(h.split(size, -2), y.split(size, -1), strict=True)
+    return _accumulate(chunks, h0, y0, second=score == "gaussian")
 
 
 def _sums_of_chunks(h: Iterable[Tensor], y: Iterable[Tensor], score: str) -> _Sums:
@@ -198,10 +221,12 @@ def _tensor(values: Any) -> Tensor:
 
 
 def _check_rows(h: Tensor, y: Tensor) -> None:
-    if h.dim() != 2 or 0 in h.shape:
+    if h.dim() < 2 or 0 in h.shape:
         raise InvalidInputError("h", "a table (n, d) with n, d >= 1", tuple(h.shape), "one row a sample")
-    if y.shape != h.shape[:1]:
-        raise InvalidInputError("y", f"of shape ({h.shape[0]},)", tuple(y.shape), "one response a row of h")
+    if y.shape != h.shape[:-1]:
+        raise InvalidInputError(
+            "y", f"of shape {tuple(h.shape[:-1])}", tuple(y.shape), "one response a row of h"
+        )
 
 
 def directions(moment: Tensor, k: int, *, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:

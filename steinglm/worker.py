@@ -191,8 +191,10 @@ def embed(trainer: str = "", log: str = "") -> None:
     log : file for stderr. Dask gives the scheduler a pipe that nobody reads; a full one would block it
     """
     dask.config.set(QUIET)
-    if trainer and hasattr(os, "nice"):
-        os.nice(5)  # whoever looks at a page goes first
+    if os.name == "posix":
+        os.setpgid(0, 0)  # Ctrl-C in a terminal is for the server, which ends its processes in order
+        if trainer:
+            os.nice(5)  # whoever looks at a page goes first
     if log:
         os.dup2(os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600), 2)
     threading.Thread(target=_follow, args=(os.getppid(),), name="follow-parent", daemon=True).start()

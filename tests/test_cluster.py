@@ -1,5 +1,6 @@
 """The engine's own Dask cluster: what it listens on, what dies with it, what it trains with; and the settings."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -61,13 +62,15 @@ time.sleep(60)
     assert engine.find(Experiment(epochs=10_000).key) is None
 
 
-def test_our_own_cluster_listens_on_loopback_only(tmp_path: Path) -> None:
+def test_our_own_cluster_listens_on_loopback_only_and_leaves_ctrl_c_to_us(tmp_path: Path) -> None:
     with Engine(Settings(workers=1, store=tmp_path, scheduler=""), trainer=FAKE) as engine:
         engine.submit(fresh()).result(60)
         processes = psutil.Process().children(recursive=True)
+        groups = {os.getpgid(p.pid) for p in processes}
         listening = [c.laddr.ip for p in processes for c in p.net_connections() if c.status == "LISTEN"]
     assert len(listening) >= 4
     assert set(listening) == {"127.0.0.1"}
+    assert os.getpgid(0) not in groups
 
 
 def test_no_scheduler_at_the_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

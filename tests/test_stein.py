@@ -291,3 +291,16 @@ def test_input_that_cannot_be_used_is_refused(h: object, y: object, score: str, 
 def test_directions_that_cannot_be_had_are_refused(moment: Tensor, k: int, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         directions(moment, k)
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_many_tables_at_once_are_each_of_them(score: str) -> None:
+    generator = torch.Generator().manual_seed(3)
+    h, y = torch.randn(2, 3, 200, 4, generator=generator), torch.randn(2, 3, 200, generator=generator)
+    together = cross_moment(h, y, score)
+    assert together.shape == (2, 3, 4, 4)
+    for i in range(2):
+        for j in range(3):
+            torch.testing.assert_close(
+                together[i, j], cross_moment(h[i, j], y[i, j], score), rtol=1e-10, atol=1e-12
+            )

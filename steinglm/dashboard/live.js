@@ -229,7 +229,7 @@ class Chart {
     this.placeholder.textContent = this.panel.placeholder;
     this.bare = !traces.some(trace => trace.x?.length || trace.x?.bdata);
     this.placeholder.hidden = !this.panel.placeholder || !this.bare;
-    page.Plotly.react(this.plot, traces, this.layout(), { displayModeBar: false, doubleClick: "reset", showTips: false });
+    this.drawn = page.Plotly.react(this.plot, traces, this.layout(), { displayModeBar: false, doubleClick: "reset", showTips: false });
   }
 
   toggleScale() {
@@ -273,7 +273,8 @@ class Chart {
   destroy() {
     this.feed?.stop();
     this.watcher.disconnect();
-    page.Plotly?.purge(this.plot);
+    // Plotly goes on with a drawing after it has returned, and fails if its element is purged meanwhile.
+    Promise.resolve(this.drawn).finally(() => page.Plotly?.purge(this.plot));
     this.root.remove();
   }
 }

@@ -128,9 +128,11 @@ def feed_url(key: str, run: str = "") -> str:
 
 
 def preload() -> str:
-    """A Link header for the page, so that the browser fetches plotly.js and the module while Streamlit still starts."""
-    assets = _assets()
-    return f"<{assets['plotly']}>; rel=preload; as=script, <{assets['module']}>; rel=modulepreload"
+    """A Link header for the page, so that the browser has the module when Streamlit asks for it.
+
+    Not plotly.js: to parse it beside Streamlit's own start makes the first picture late, and the charts no earlier.
+    """
+    return f"<{_assets()['module']}>; rel=modulepreload"
 
 
 def routes(feed: Feed) -> list[BaseRoute]:
