@@ -165,10 +165,10 @@ def test_assets_are_served_and_their_urls_change_with_their_content() -> None:
         assert len(body) > 1000
 
 
-def test_the_page_preloads_what_the_charts_need() -> None:
+def test_the_page_preloads_the_module_and_not_the_library_that_would_delay_the_first_picture() -> None:
     header = live.preload()
-    assert live._assets()["plotly"] in header
     assert live._assets()["module"] in header
+    assert "plotly.min.js" not in header
 
 
 def test_feed_url() -> None:
