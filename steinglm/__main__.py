@@ -17,7 +17,7 @@ from steinglm.exceptions import SteinGLMError
 from steinglm.experiment import TITLES, Epoch, Experiment, metric_name, summarize, train
 from steinglm.init import INITIALIZERS
 from steinglm.mlp import ACTIVATIONS
-from steinglm.paper import run, study, tables
+from steinglm.paper import report, run, study, tables
 from steinglm.settings import OUTPUTS
 from steinglm.stein import SCORES
 
@@ -60,7 +60,7 @@ def _add_paper(commands: Any) -> None:
         "paper",
         help="run the paper's section 3 and print its tables",
         description="Run the paper's section 3, whole or in part: progress on standard error, the tables on standard "
-        "output, rows and environment in a folder. Interrupted with Ctrl-C, the same command goes on where it was.",
+        "output, rows, environment and a report in a folder. Interrupted with Ctrl-C, the same command goes on.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     paper.set_defaults(command=_paper)
@@ -75,7 +75,7 @@ def _add_paper(commands: Any) -> None:
     add("--datasets", type=_listed(str), default=(), help="with commas; all of the tables' by default")
     add("--depths", type=whole, default=study.DEPTHS, help="with commas")
     add("--repeats", type=int, default=10, help="each with its own split and draws")
-    add("--folder", type=Path, default=Path("paper"), help="where rows and environment are written")
+    add("--folder", type=Path, default=Path("paper"), help="where rows, environment and report are written")
     add("--scheduler", default="", metavar="ADDRESS", help="of an existing Dask cluster, tcp://host:port")
 
 
@@ -95,7 +95,9 @@ def _paper(options: argparse.Namespace) -> None:
     if options.scheduler:
         settings = replace(settings, scheduler=options.scheduler)
     with Engine(settings) as engine:
-        rows = run.run(engine, chosen, options.folder)
+        rows, environment = run.run(engine, chosen, options.folder)
+    figures = {f"figure{number}.svg": report.figure(rows, number) for number in report.figures_of(rows)}
+    run.write(options.folder, {"report.md": report.markdown(rows, environment)} | figures)
     for number in options.tables:
         print(tables.as_text(tables.table(rows, number), number), end="\n\n")
 

@@ -28,10 +28,13 @@ ROWS, ENVIRONMENT = "rows.parquet", "environment.json"
 LOOK = 0.5  # seconds between two looks at the runs
 
 
-def run(engine: Engine, experiments: Sequence[Experiment], folder: Path) -> pd.DataFrame:
+def run(
+    engine: Engine, experiments: Sequence[Experiment], folder: Path
+) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Run the experiments, those that are finished in the engine's store apart, and write rows and environment.
 
-    Returns the rows. Interrupted, it stops its runs; what is finished stays in the store, and the same call goes on.
+    Returns the rows and the environment. Interrupted, it stops its runs; what is finished stays in the store, and the
+    same call goes on.
 
     Raises
     ------
@@ -52,7 +55,7 @@ def run(engine: Engine, experiments: Sequence[Experiment], folder: Path) -> pd.D
     table = _together([parts[experiment] for experiment in experiments])
     environment = _environment(experiments, times) | {"wall_seconds": round(time.time() - started, 1)}
     write(folder, {ROWS: table.to_parquet(index=False, compression="zstd"), ENVIRONMENT: environment})
-    return table
+    return table, environment
 
 
 def finished(engine: Engine, experiments: Sequence[Experiment], bar: "tqdm[Any]") -> Iterator[Result]:
@@ -98,9 +101,11 @@ def _together(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def write(folder: Path, files: dict[str, Any]) -> None:
-    """Write bytes, or JSON, each file in one piece: a reader sees the old one or the new one."""
+    """Write bytes, text, or a mapping as JSON, each file in one piece: a reader sees the old one or the new one."""
     for name, content in files.items():
-        data = content if isinstance(content, bytes) else (json.dumps(content, indent=1) + "\n").encode()
+        if isinstance(content, dict):
+            content = json.dumps(content, indent=1) + "\n"
+        data = content.encode() if isinstance(content, str) else content
         aside = folder / f".{name}-{os.getpid()}"
         try:
             folder.mkdir(parents=True, exist_ok=True)
