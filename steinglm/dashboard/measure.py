@@ -11,7 +11,7 @@ from steinglm.experiment import Experiment, initialize, split
 __all__ = ["facts", "initial_rows", "measured", "task", "title"]
 
 BUDGET = (
-    1_000_000  # rows x units x layers x networks that are measured: an answer within a moment of any change
+    1_200_000  # rows x units x layers x networks that are measured: an answer within a moment of any change
 )
 FEWEST = 1000
 UNRELATED = Experiment()  # its training settings stand in for those that an initialization does not depend on
