@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -91,7 +92,7 @@ def _listed(kind: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
 
 def _paper(options: argparse.Namespace) -> None:
     chosen = study.experiments(options.tables, options.datasets, options.depths, options.repeats)
-    settings = Settings()
+    settings = replace(Settings(), idle_seconds=math.inf)  # the machine may sleep meanwhile
     if options.scheduler:
         settings = replace(settings, scheduler=options.scheduler)
     with Engine(settings) as engine:

@@ -2,6 +2,7 @@
 
 import io
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -159,3 +160,35 @@ def test_no_command_and_help_and_version(capsys: pytest.CaptureFixture[str]) -> 
             main(arguments)
         assert stop.value.code == code
     assert capsys.readouterr().out.endswith(f"{__version__}\n")
+
+
+@pytest.mark.slow
+def test_paper_prints_its_tables_beside_the_papers_and_leaves_a_report(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    options = ["--tables", "3", "--datasets", "mammographic", "--depths", "10", "--repeats", "2"]
+    assert main(["paper", *options, "--folder", str(tmp_path)]) == 0
+    out, err = capsys.readouterr()
+    assert "Table 3" in out
+    assert "(0.8871)" in out  # the paper's number, beside ours
+    assert "experiments" in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "environment.json", "figure3.svg", "report.md", "rows.parquet",
+    ]  # fmt: skip
+    assert "SteinGLM predicts better" in (tmp_path / "report.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "option", [("--tables", "9"), ("--datasets", "iris"), ("--depths", "11"), ("--repeats", "0")]
+)
+def test_paper_refuses_what_the_paper_has_not(
+    capsys: pytest.CaptureFixture[str], option: tuple[str, str]
+) -> None:
+    assert main(["paper", *option]) == 2
+    assert capsys.readouterr().err.startswith("steinglm: ")
+
+
+def test_paper_needs_numbers_for_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["paper", "--depths", "ten"])
+    assert "invalid list of int value: 'ten'" in capsys.readouterr().err

@@ -12,6 +12,7 @@ from steinglm.exceptions import EngineError
 from steinglm.paper import run as running
 from steinglm.settings import Experiment
 from tests.fake_runs import FAILS
+from tests.watching import started_by_hand
 
 FAKE = "tests.fake_runs:train"
 STUDY = [
@@ -121,3 +122,10 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
     monkeypatch.undo()
     assert json.loads((tmp_path / "a.json").read_text()) == {"x": 1}
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+@pytest.mark.slow
+def test_on_a_cluster_started_by_hand_it_gives_the_same_bytes(whole: Path, tmp_path: Path) -> None:
+    with started_by_hand(tmp_path) as address, engine(tmp_path / "store", address) as its:
+        running.run(its, STUDY, tmp_path / "paper")
+    assert (tmp_path / "paper" / running.ROWS).read_bytes() == (whole / running.ROWS).read_bytes()
