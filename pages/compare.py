@@ -16,7 +16,9 @@ with guarded():
 
     st.title("What does the initialization do to the signal?")
     st.markdown(words.headline(rows, experiment, title(experiment.dataset)))
-    st.caption("SteinGLM initializes each layer from the data; the other methods draw its weights at random.")
+    st.caption(
+        "SteinGLM computes the weights of each layer from the data; the other methods draw them at random."
+    )
     hints.show(experiment, view)
     toolbar.show(engine(), experiment, view, run)
     panels.show(rows, experiment, run, view, pinned)

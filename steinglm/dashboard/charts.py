@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from steinglm.dashboard.look import DARK, GREY, LIGHT, METHODS, Style, style
+from steinglm.dashboard.look import DARK, LIGHT, METHODS, Style, style
 
 __all__ = [
     "DARK", "FLOOR", "LIGHT", "METHODS", "POINTS", "Figure", "Style", "curves", "learning", "spectrum", "style",
@@ -88,7 +88,9 @@ def variance(
     hidden = rows[(rows["layer"] >= 1) & (rows["layer"] < rows["layer"].max())]
     hidden = hidden[hidden["quantity"].isin([quantity, f"{quantity}_q10", f"{quantity}_q90"])]
     depth, floor = hidden["layer"].max() if len(hidden) else 0, _floor(hidden["value"]) if log else -np.inf
-    note = "mean and 10 to 90 % of units" + _over(hidden, ", median of")
+    note = "mean and 10 to 90 % of units" + _over(hidden, ", median of") + _thin(behind)
+    if (hidden["value"] < floor).any():
+        note += f"; smaller values at {floor:.0e}"
     unknown = "Signal through the layers", quantity.replace("_", " ")
     figure = _figure(*_QUANTITIES.get(quantity, unknown), note, "hidden layer", log)
     figure["layout"]["xaxis"]["dtick"] = _step(depth)
@@ -102,10 +104,6 @@ def variance(
             below, above = (end[method].to_numpy().clip(floor) for end in (low, high))
             figure["data"].append(_band(method, line.index, below, above))
         figure["data"].append(_line(method, line.index, line.to_numpy().clip(floor), markers=depth <= 20))
-    if (hidden["value"] < floor).any():
-        corner = {"xref": "paper", "yref": "paper", "x": 0.01, "y": 0.01, "showarrow": False}
-        words = {"text": f"smaller values are drawn at {floor:.0e}", "font": {"size": 12}}
-        figure["layout"]["annotations"] = [corner | words]
     return figure
 
 
@@ -132,6 +130,7 @@ def spectrum(
     ranks = own["rank"].max() if len(own) else 0
     stems = signed and ranks <= 24
     note = f"layer {layer}" + (", signed, by magnitude" if signed else "") + _over(own, ", median of")
+    note += _thin(behind, "strokes" if stems else "thin")
     figure = _figure(*_QUANTITIES[quantity], note, "rank", log)
     figure["layout"]["meta"] = {"positive": not signed}
     figure["layout"]["xaxis"]["dtick"] = _step(ranks)
@@ -167,7 +166,7 @@ def learning(
     epochs : the length of the epoch axis; by default as long as the rows are
     behind : label -> history, of which the validation loss is drawn thin
     """
-    note = "thick: training, thin: validation" + _over(rows, ", range of")
+    note = "thick: training, thin: validation" + _over(rows, ", range of") + _thin(behind, "thinnest")
     figure = _figure("Learning", "loss", note, "epoch", log)
     figure["layout"]["xaxis"]["unifiedhovertitle"]["text"] = "epoch %{x}: training · validation"
     if epochs is not None:
@@ -243,8 +242,8 @@ def _band(method: str, x: ArrayLike, low: ArrayLike, high: ArrayLike, quantity: 
 
 
 def _add_behind(figure: Figure, label: str, lines: Mapping[str, pd.Series], floor: float) -> None:
-    """Add thin curves in their methods' colours and dashes; the first of them carries the label in grey."""
-    for i, (method, line) in enumerate(lines.items()):
+    """Add thin curves in their methods' colours and dashes."""
+    for method, line in lines.items():
         look, x, y = style(method), line.index.to_numpy(np.int32), line.to_numpy(np.float32).clip(floor)
         shared: Trace = {
             "type": "scatter", "name": f"{look.title}, {label}", "legendgroup": method, "showlegend": False,
@@ -252,10 +251,6 @@ def _add_behind(figure: Figure, label: str, lines: Mapping[str, pd.Series], floo
         }  # fmt: skip
         fine = {"color": look.color, "dash": look.dash, "width": 0.8}
         figure["data"].append(shared | {"x": x, "y": y, "mode": "lines", "line": fine})
-        if i == 0:
-            words = {"mode": "text", "text": [label], "textposition": "top left"}
-            font = {"textfont": {"color": GREY, "size": 12}}
-            figure["data"].append(shared | {"x": x[-1:], "y": y[-1:]} | words | font)
 
 
 def _as_stems(trace: Trace) -> Trace:
@@ -268,8 +263,6 @@ def _as_stems(trace: Trace) -> Trace:
 
 def _as_ticks(trace: Trace) -> Trace:
     """A curve behind as short strokes at the height of its values, in the place of its method's stems."""
-    if trace["mode"] != "lines":
-        return trace
     stroke = {"symbol": "line-ew", "size": 9, "line": {"width": 1.2, "color": trace["line"]["color"]}}
     return trace | {"mode": "markers", "marker": stroke, "offsetgroup": trace["legendgroup"]}
 
@@ -299,6 +292,11 @@ def _over(rows: pd.DataFrame, words: str) -> str:
     """Say what stands for several repeats."""
     repeats = rows["repeat"].nunique()
     return f"{words} {repeats} repeats" if repeats > 1 else ""
+
+
+def _thin(behind: Behind, look: str = "thin") -> str:
+    """Name what is drawn behind; over the curves themselves a label would not be readable."""
+    return f"; {look}: {' · '.join(behind)}" if behind else ""
 
 
 def _floor(values: pd.Series) -> float:

@@ -94,8 +94,8 @@ def _follow_link() -> None:
         settings, beyond = _within_limits(settings)
         _fill(settings)
         apply(link=query, **asdict(view))
-        for message in messages + beyond:
-            st.warning(message, icon=":material/link_off:")
+        if messages + beyond:
+            st.warning("  \n".join(messages + beyond), icon=":material/link_off:")
     elif "dataset" not in st.session_state:
         settings, view, _ = link.decode(known)
         _fill(settings)

@@ -57,17 +57,19 @@ def _keys() -> list[str]:
 
 
 def _labels(experiments: list[Experiment]) -> list[str]:
-    """What tells the runs apart: the data set, and the settings in which they differ."""
+    """What tells the runs apart: data set, depth and seed, and what else is not as it comes."""
     settings: list[Mapping[str, object]] = [experiment.as_dict() for experiment in experiments]
     plain = Experiment().as_dict()
     labels = [
         ", ".join(
             [
                 title(str(own["dataset"])),
+                f"depth {own['depth']}",
+                f"seed {own['seed']}",
                 *(
                     f"{name} {value}"
                     for name, value in own.items()
-                    if name != "dataset" and value != plain[name]
+                    if name not in ("dataset", "depth", "seed") and value != plain[name]
                 ),
             ]
         )

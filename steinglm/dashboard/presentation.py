@@ -6,7 +6,11 @@ from steinglm.dashboard.link import View
 
 __all__ = ["show", "switch"]
 
-CLOSER = "<style>.stMainBlockContainer { padding-top: 3.5rem; }</style>"  # the charts above the fold
+# The charts and the first controls above the fold.
+CLOSER = """<style>
+.stMainBlockContainer { padding-top: 3.5rem; }
+[data-testid="stSidebarHeader"] { height: 2.5rem; margin-bottom: 0; }
+</style>"""
 # All of Streamlit's sizes are in rem, so the size of the root's letters scales the page.
 LARGER = """<style>
 html { font-size: 20px !important; }

@@ -49,10 +49,13 @@ def _run_buttons(engine: Engine, experiment: Experiment, run: Run | None) -> Non
     elif run is not None and run.active:
         _main_button("Pause", "pause", run.pause)
     else:
-        _main_button("Train", "play_arrow", partial(_train, engine, experiment), disabled=state == "finished")
+        label, icon = {
+            "finished": ("Trained", "check"), "stopped": ("Train again", "replay"), "failed": ("Train again", "replay"),
+        }.get(state, ("Train", "play_arrow"))  # fmt: skip
+        _main_button(label, icon, partial(_train, engine, experiment), disabled=state == "finished")
     idle = run is None or not run.active
     st.button("Stop", icon=":material/stop:", shortcut="Esc", on_click=_stop, args=(run,), disabled=idle)
-    hint = "Back to before training, with the same initialization"
+    hint = "Back to before training, with the same initialization; a finished run is kept, and Train shows it again"
     back = partial(_set_aside, run)
     st.button("Same start", icon=":material/replay:", on_click=back, disabled=run is None, help=hint)
 

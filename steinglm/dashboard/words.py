@@ -9,6 +9,7 @@ from steinglm.experiment import TITLES, Experiment
 __all__ = ["headline", "learning", "number", "signal", "spectrum"]
 
 STEADY = 3.0  # a signal that changes by less than this factor, half a decade, is said to hold
+LOST = 1e4  # one that changes by more than this factor is said to vanish, or to explode
 
 
 def number(value: float) -> str:
@@ -37,14 +38,18 @@ def _ends(rows: pd.DataFrame, quantity: str) -> tuple[int, dict[str, tuple[float
 
 def _fate(first: float, last: float) -> str:
     """What a signal does between two layers."""
-    return "grow" if last > first * STEADY else "fade" if last < first / STEADY else "hold"
+    if last > first * STEADY:
+        return "explodes" if last > first * LOST else "grows"
+    if last < first / STEADY:
+        return "vanishes" if last < first / LOST else "fades"
+    return "holds"
 
 
 def _change(first: float, last: float) -> str:
     fate = _fate(first, last)
-    if fate == "hold":
+    if fate == "holds":
         return f"goes from {number(first)} to {number(last)}"
-    return f"{'rises' if fate == 'grow' else 'falls'} from {number(first)} to {number(last)}"
+    return f"{'rises' if fate in ('grows', 'explodes') else 'falls'} from {number(first)} to {number(last)}"
 
 
 def _listed(parts: Sequence[str]) -> str:
@@ -122,9 +127,9 @@ def headline(rows: pd.DataFrame, experiment: Experiment, title: str) -> str:
     fates: dict[str, list[str]] = {}
     for method, (first, last) in ends.items():
         fates.setdefault(_fate(first, last), []).append(_title(method))
-    signal = "the signal of " + ", of ".join(f"{_listed(names)} {fate}s" for fate, names in fates.items())
+    signal = "the signal of " + ", that of ".join(f"{_listed(names)} {fate}" for fate, names in fates.items())
     if len(fates) == 1 and len(ends) > 1:
-        signal = f"every signal {next(iter(fates))}s"
+        signal = f"every signal {next(iter(fates))}"
     layers = "one layer" if experiment.depth == 1 else f"{experiment.depth} layers"
     lead = f"On {title}, {layers} of {experiment.activation}: " + (
         f"{signal}; " if experiment.depth > 1 else ""

@@ -142,11 +142,11 @@ def test_zeros_have_a_stated_floor_on_a_log_axis() -> None:
     figure = variance(rows)
     (line,) = of(figure, "line", "he_normal")
     assert line.y[3:] == pytest.approx([0.01, 0.01])  # a decade below the smallest positive value, 0.1
-    assert "1e-02" in figure.layout.annotations[0].text
+    assert "smaller values at 1e-02" in figure.layout.title.subtitle.text
     linear = variance(rows, log=False)
     assert of(linear, "line", "he_normal")[0].y[3:].tolist() == [0, 0]
-    assert not linear.layout.annotations
-    assert not variance(layers()).layout.annotations
+    assert "smaller" not in linear.layout.title.subtitle.text
+    assert "smaller" not in variance(layers()).layout.title.subtitle.text
 
 
 def test_all_zero_is_drawn_at_the_floor() -> None:
@@ -246,12 +246,11 @@ def test_thin_survives_a_run_that_diverged() -> None:
         learning(history(9), behind={"theory": history(5)}),
     ],
 )
-def test_behind_is_thin_grey_labelled_and_hides_with_its_method(figure: go.Figure) -> None:
+def test_behind_is_thin_named_below_the_title_and_hides_with_its_method(figure: go.Figure) -> None:
     behind = [trace for trace in figure.data if trace.meta["role"] == "behind"]
-    curves, words = ([t for t in behind if t.mode == mode] for mode in ("lines", "text"))
-    assert [trace.legendgroup for trace in curves] == METHODS
-    assert all(trace.line.width < 1 for trace in curves)
-    assert [trace.text for trace in words] == [("theory",)]
+    assert [trace.legendgroup for trace in behind] == METHODS
+    assert all(trace.line.width < 1 for trace in behind)
+    assert figure.layout.title.subtitle.text.endswith(": theory")
     assert not any(trace.showlegend for trace in behind)
     assert figure.data[0].meta["role"] == "behind"
 

@@ -42,7 +42,8 @@ def test_the_headline_groups_the_methods_by_what_their_signal_does() -> None:
         layers(steinglm=[1, 1], glorot_normal=[1, 0.1], he_normal=[1, 9]), Experiment(depth=2), "Abalone"
     )
     assert said == (
-        "On Abalone, 2 layers of tanh: the signal of SteinGLM holds, of Glorot normal fades, of He normal grows; "
+        "On Abalone, 2 layers of tanh: the signal of SteinGLM holds, that of Glorot normal fades, that of He "
+        "normal grows; "
         "SteinGLM starts at the lowest loss, 0.1."
     )
 
@@ -69,3 +70,12 @@ NUMBERS = {
 @pytest.mark.parametrize(("value", "text"), NUMBERS.items())
 def test_numbers_have_two_digits(value: float, text: str) -> None:
     assert words.number(value) == text
+
+
+def test_a_signal_that_is_lost_is_told_from_one_that_only_fades() -> None:
+    said = words.headline(
+        layers(steinglm=[16, 0.07], glorot_normal=[1, 1e-20], he_normal=[1, 1e9]),
+        Experiment(depth=2),
+        "Abalone",
+    )
+    assert "of SteinGLM fades, that of Glorot normal vanishes, that of He normal explodes" in said
