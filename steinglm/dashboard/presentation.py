@@ -8,7 +8,7 @@ __all__ = ["show", "switch"]
 
 # The charts and the first controls above the fold.
 CLOSER = """<style>
-.stMainBlockContainer { padding-top: 3.5rem; }
+.stMainBlockContainer { padding-top: 4.25rem; }
 [data-testid="stSidebarHeader"] { height: 2.5rem; margin-bottom: 0; }
 </style>"""
 # All of Streamlit's sizes are in rem, so the size of the root's letters scales the page.

@@ -22,6 +22,7 @@ def _take(browser: "Browser", url: str, scheme: str, width: int, height: int) ->
     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]
     page.goto(url)
     page.get_by_role("heading", name="After training").wait_for(timeout=180_000)
+    page.locator(".plot .xaxislayer-above").nth(2).wait_for(state="attached", timeout=60_000)
     page.wait_for_timeout(1500)  # the last transition
     page.screenshot(path=path)
     page.close()
