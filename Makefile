@@ -15,7 +15,7 @@ run: .venv/run.stamp ## start the app in the browser; PORT=8502 for another port
 
 test: check ## everything that CI runs: check, then all tests
 	$(VENV) -m pytest -n 2 --dist loadfile -m "not browser and not soak" --durations=10
-	$(VENV) -m pytest -m "browser and not soak" --durations=10
+	$(VENV) -m pytest -n 2 --dist loadfile -m "browser and not soak" --durations=10
 
 check: .venv/test.stamp ## format, style and types
 	$(VENV) -m ruff format --check .
