@@ -1,4 +1,4 @@
-"""The dashboard as a browser feels it: opening the page, and moving a slider, at rest and while a run trains.
+"""The dashboard as a browser feels it: opening the page, moving a slider, and the updates of a run that trains.
 
 Medians over repetitions on a warm server; a chart counts as drawn when its data is in the element. Needs Chromium.
 
@@ -66,6 +66,14 @@ def moves(browser: "Browser", url: str, seed: int) -> float:
         return statistics.median(move(page) for _ in range(MOVES))
 
 
+def updates(page: "Page", seconds: float = 10.0) -> float:
+    """How often in a second the page hears more of a run that trains."""
+    heard: list[str] = []
+    page.on("response", lambda response: heard.append(response.url) if "/rows" in response.url else None)
+    page.wait_for_timeout(seconds * 1000)
+    return len(heard) / seconds
+
+
 def main() -> None:
     """Print one line a quantity."""
     with tempfile.TemporaryDirectory() as folder, serving.launched() as browser:
@@ -83,6 +91,7 @@ def main() -> None:
                 page.keyboard.press("Control+Enter")
                 _drawn(page)
                 page.wait_for_timeout(3000)
+                print(f"updates of a run that trains      {updates(page):.1f} a second")
                 print(f"move the slider, while one trains {moves(browser, url, 2):.2f} s")
         finally:
             serving.stop(server)

@@ -72,7 +72,9 @@ def stein_glm_(
     check_alpha(alpha)
     X, y = check_data(model, X, y, task)
     generator = generator or torch.Generator().manual_seed(0)
+    held = _check_validation(model, validation, X, task)
     *hidden, last = execution_order(model, X)
+    deepest: list[Tensor] = []  # the last hidden layer
 
     def initialize_(link: Link, h: Tensor) -> None:
         if link is not last:
@@ -81,11 +83,13 @@ def stein_glm_(
         elif output == "stein":
             # The linear predictor is not passed through an activation here, so that its factor is 1.
             _stein_layer_(link.linear, h, y, 1.0, score, generator)
+        else:
+            deepest.append(h)
 
     with all_or_nothing(model):
         visit(model, X, [*hidden, last], initialize_)
-        if output == "glm":
-            _glm_output_(model, last, X, y, task, validation, generator)
+        for h in deepest:
+            _glm_output_(model, last, h, y, task, held, generator)
     return model
 
 
@@ -158,6 +162,7 @@ def _baseline_(
     generator = generator or torch.Generator().manual_seed(0)
     if output == "glm":
         X, y = check_data(model, X, y, task)
+        held = _check_validation(model, validation, X, str(task))
         last = execution_order(model, X)[-1]
     with all_or_nothing(model):
         for linear in linear_layers(model):
@@ -165,7 +170,7 @@ def _baseline_(
             if linear.bias is not None:
                 linear.bias.zero_()
         if output == "glm":
-            _glm_output_(model, last, X, y, str(task), validation, generator)
+            _glm_output_(model, last, inputs_of(model, last, X), y, str(task), held, generator)
     return model
 
 
@@ -189,14 +194,14 @@ def _stein_layer_(
 def _glm_output_(
     model: nn.Module,
     last: Link,
-    X: Tensor,
+    deepest: Tensor,
     y: Tensor,
     task: str,
-    validation: Data | None,
+    validation: tuple[Tensor, Tensor] | None,
     generator: torch.Generator,
 ) -> OutputFit:
     """Fit the output layer on the last hidden layer (the paper's step 2)."""
-    h, target = inputs_of(model, last, X), y.numpy()
+    h, target = deepest.double().numpy(), y.numpy()
     if validation is None:
         order = torch.randperm(len(h), generator=generator).numpy()
         held, kept = np.array_split(order, [len(h) // 5])
@@ -212,18 +217,27 @@ def _glm_output_(
             strengths=(choice.strength,),
         )
     else:
-        X_validation, y_validation = as_table(model, *validation)
-        if X_validation.shape[1:] != X.shape[1:]:
-            got = tuple(X_validation.shape)
-            raise InvalidInputError("validation X", f"of {X.shape[1]} columns", got, "prepare it like X")
-        check_values(X_validation, y_validation, task, "validation ")
-        h_validation = inputs_of(model, last, X_validation)
+        X_validation, y_validation = validation
+        h_validation = inputs_of(model, last, X_validation).double().numpy()
         fit = fit_output(h, target, task=task, h_validation=h_validation, y_validation=y_validation.numpy())
     weight = last.linear.weight
     weight.copy_(torch.as_tensor(fit.coefficients, dtype=weight.dtype)[None])
     if last.linear.bias is not None:
         last.linear.bias.fill_(fit.intercept)
     return fit
+
+
+def _check_validation(
+    model: nn.Module, validation: Data | None, X: Tensor, task: str
+) -> tuple[Tensor, Tensor] | None:
+    if validation is None:
+        return None
+    X_validation, y_validation = as_table(model, *validation)
+    if X_validation.shape[1:] != X.shape[1:]:
+        got = tuple(X_validation.shape)
+        raise InvalidInputError("validation X", f"of {X.shape[1]} columns", got, "prepare it like X")
+    check_values(X_validation, y_validation, task, "validation ")
+    return X_validation, y_validation
 
 
 def _default_alpha(link: Link) -> float | str:

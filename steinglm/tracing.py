@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -89,11 +88,11 @@ def visit(model: nn.Module, X: Tensor, links: list[Link], act: Callable[[Link, T
             hook.remove()
 
 
-def inputs_of(model: nn.Module, link: Link, X: Tensor) -> np.ndarray:
-    """The input (n, d) of a layer, in float64."""
+def inputs_of(model: nn.Module, link: Link, X: Tensor) -> Tensor:
+    """The input (n, d) of a layer."""
     captured: list[Tensor] = []
     visit(model, X, [link], lambda _, h: captured.append(h))
-    return captured[0].double().numpy()
+    return captured[0]
 
 
 @contextmanager

@@ -292,8 +292,8 @@ class View {
     this.ready = Promise.all([styled, loadPlotly(data.assets.plotly)]).then(([, Plotly]) => { page.Plotly = Plotly; });
   }
 
-  update({ data, setTriggerValue }) {
-    Object.assign(this, { data, trigger: setTriggerValue });
+  update({ data, setTriggerValue, setStateValue }) {
+    Object.assign(this, { data, trigger: setTriggerValue, keep: setStateValue });
     const css = getComputedStyle(this.root), read = name => css.getPropertyValue(name).trim();
     const dark = isDark(read("--st-background-color") || "#fff");
     this.theme = { font: read("--st-font") || "sans-serif" };
@@ -324,7 +324,7 @@ class View {
   // Report how a person has set the charts; Python sends it back, by when they may be set otherwise again.
   tell() {
     this.told.push(JSON.stringify(this.look));
-    this.trigger("look", this.look);
+    this.keep("look", this.look);  // not a trigger, of which a run of the script that is overtaken may lose one
   }
 
   // Follow Python where it says something new: a link, and not an echo of what it was told.

@@ -97,11 +97,10 @@ def test_fifty_updates_keep_the_element_the_zoom_and_the_hidden_method(demo: Ope
     plot(page, "Learning").evaluate("el => { window.kept = [el, el.querySelector('.main-svg')]; }")
     page.get_by_role("button", name="He normal").click()
     drag(page, "Learning")
-    zoomed, first, last, begun = axis(page, "Learning"), len(answers), epochs(page), time.monotonic()
+    zoomed, first, last = axis(page, "Learning"), len(answers), epochs(page)
     opened = len(frames)
     while len(answers) < first + 50:
         page.wait_for_timeout(100)
-    rate = 50 / (time.monotonic() - begun)
 
     same = "el => el.isConnected && el === window.kept[0] && el.querySelector('.main-svg') === window.kept[1]"
     assert plot(page, "Learning").evaluate(same)
@@ -113,7 +112,6 @@ def test_fifty_updates_keep_the_element_the_zoom_and_the_hidden_method(demo: Ope
     bodies = [answer.body() for answer in answers[first:-1]]
     assert max(map(len, bodies)) <= LIMIT
     assert len(frames) == opened, "an update passed through Streamlit"
-    assert rate >= 4, f"{rate:.1f} updates a second"
     spans = [re.search(rb'"since":(-?\d+),"next":(\d+)', body) for body in bodies]
     numbers = [(int(span[1]), int(span[2])) for span in spans if span]
     assert all(before[1] == after[0] for before, after in pairwise(numbers)), "an epoch was sent twice"

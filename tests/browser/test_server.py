@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 Launch = Callable[..., tuple[str, subprocess.Popen[bytes]]]
-LONG = Experiment(dataset="diabetes", depth=20, epochs=500, seed=3)
+LONG = Experiment(dataset="diabetes", depth=20, epochs=200, seed=3)
 PATIENCE = 120
 
 
