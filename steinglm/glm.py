@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
 
 from steinglm.exceptions import ConvergenceWarning, InvalidInputError
 
@@ -95,7 +94,7 @@ def _ridge(h: np.ndarray, y: np.ndarray, strengths: tuple[float, ...]) -> list[F
 def _logistic(h: np.ndarray, y: np.ndarray, strengths: tuple[float, ...]) -> list[Fit]:
     """Newton's method, the strongest penalty first: each fit starts from the one before it and takes a few steps."""
     # The Hessian is (d + 1, d + 1): n >> d here. The tolerance is of the gradient's largest entry.
-    model = LogisticRegression(solver="newton-cholesky", tol=1e-8, max_iter=100, warm_start=True)
+    model = LogisticRegression(solver="newton-cholesky", tol=1e-6, max_iter=100, warm_start=True)
     fits: dict[float, Fit] = {}
     for strength in sorted(strengths, reverse=True):
         with warnings.catch_warnings(record=True) as caught:
@@ -111,7 +110,7 @@ def _squared_error(y: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def _cross_entropy(y: np.ndarray, logit: np.ndarray) -> float:
-    return float(log_loss(y, 1 / (1 + np.exp(-np.clip(logit, -500, 500))), labels=[0, 1]))
+    return float(np.mean(np.logaddexp(0, logit) - y * logit))
 
 
 _FITS = {"regression": _ridge, "binary": _logistic}

@@ -17,7 +17,7 @@ from steinglm.checks import as_table, check_alpha, check_choice, check_data, che
 from steinglm.exceptions import InvalidInputError
 from steinglm.glm import OutputFit, fit_output
 from steinglm.mlp import ACTIVATIONS
-from steinglm.stein import SCORES, cross_moment, directions, random_frame
+from steinglm.stein import SCORES, directions, moment_and_mean, random_frame
 from steinglm.tracing import Link, all_or_nothing, execution_order, inputs_of, linear_layers, visit
 
 __all__ = ["INITIALIZERS", "glorot_normal_", "he_normal_", "orthogonal_", "stein_glm_"]
@@ -179,7 +179,8 @@ def _stein_layer_(
     linear: nn.Linear, h: Tensor, y: Tensor, alpha: float | str, score: str, generator: torch.Generator
 ) -> None:
     """W = alpha V (the paper's equation for W_1), b = -(1/n) sum W^T h_i (its equation for b_1)."""
-    V, _ = directions(cross_moment(h, y, score), linear.out_features, generator=generator)  # (d, k)
+    M, mean = moment_and_mean(h, y, score)
+    V, _ = directions(M, linear.out_features, generator=generator)  # (d, k)
     if alpha == "auto":
         variance = float((h.double() @ V).var(0, correction=0).mean())
         alpha = variance**-0.5 if variance > 0 else 1.0  # a constant input has no variance to restore
@@ -187,7 +188,7 @@ def _stein_layer_(
     linear.weight.copy_(W.T)
     if linear.bias is not None:
         # from the weights as stored, so that the mean is zero to the precision of the model's dtype
-        linear.bias.copy_(-(linear.weight.double() @ h.mean(0, dtype=torch.float64)))
+        linear.bias.copy_(-(linear.weight.double() @ mean))
 
 
 @torch.no_grad()

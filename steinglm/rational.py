@@ -1,9 +1,9 @@
 """tanh in float32 as a rational function, half of the time of torch's: the trainer spends most of its time in tanh.
 
-tanh x = x / (c0 + x^2 / (c1 + x^2 / (... + x^2 / c7))), Lambert's continued fraction (whose numbers are 1, 3, 5, ...) cut
-off and fitted to the least largest relative error on [0, `BOUND`] (1.2e-7, by iteratively reweighted least squares);
-rounding makes it 4e-7, also for the smallest x, so that the signal of a network whose signal vanishes keeps its digits.
-Beyond `BOUND` tanh is 1 to the same precision.
+tanh x = x / (c0 + x^2 / (c1 + x^2 / (... + x^2 / c7))), Lambert's continued fraction (whose numbers are 1, 3, 5, ...)
+cut off and fitted to the least largest relative error on [0, `BOUND`] (1.2e-7, by iteratively reweighted least
+squares); rounding makes it 4e-7, also for the smallest x, so that the signal of a network whose signal vanishes keeps
+its digits. Beyond `BOUND` tanh is 1 to the same precision.
 """
 
 import threading
