@@ -18,7 +18,7 @@ from steinglm.exceptions import SteinGLMError
 from steinglm.experiment import TITLES, Epoch, Experiment, metric_name, summarize, train
 from steinglm.init import INITIALIZERS
 from steinglm.mlp import ACTIVATIONS
-from steinglm.paper import report, run, study, tables
+from steinglm.paper import complexity, report, run, study, tables
 from steinglm.settings import OUTPUTS
 from steinglm.stein import SCORES
 
@@ -97,6 +97,9 @@ def _paper(options: argparse.Namespace) -> None:
         settings = replace(settings, scheduler=options.scheduler)
     with Engine(settings) as engine:
         rows, environment = run.run(engine, chosen, options.folder)
+    if len(chosen) == len(study.experiments()):
+        environment["layer_seconds"] = complexity.measure()
+        run.write(options.folder, {run.ENVIRONMENT: environment})
     figures = {f"figure{number}.svg": report.figure(rows, number) for number in report.figures_of(rows)}
     run.write(options.folder, {"report.md": report.markdown(rows, environment)} | figures)
     for number in options.tables:

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from steinglm import datasets, diagnostics, mlp
 from steinglm.init import INITIALIZERS
 from steinglm.settings import Experiment
+from steinglm.styles import style
 from steinglm.train import Losses, Rows, StopRules, Trained, evaluate, fit, predict
 
 __all__ = [
@@ -35,12 +36,7 @@ __all__ = [
     "train",
 ]
 
-TITLES = {
-    "steinglm": "SteinGLM",
-    "glorot_normal": "Glorot normal",
-    "he_normal": "He normal",
-    "orthogonal": "Orthogonal",
-}
+TITLES = {method: style(method).title for method in INITIALIZERS}
 OWN_OUTPUT = {"steinglm": "stein"}  # the baselines draw theirs: "random"
 
 

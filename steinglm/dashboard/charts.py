@@ -1,7 +1,7 @@
 """Tidy rows in, Plotly figures out: the three charts of the comparison, in one hand.
 
 Every function is pure and knows nothing of Streamlit. A method has one colour, dash and marker in all charts
-(`METHODS`) and one `legendgroup`, so that a page can hide it everywhere at once. What a trace is stands in its
+(`styles.STYLES`) and one `legendgroup`, so that a page can hide it everywhere at once. What a trace is stands in its
 `meta` (method, quantity, role), by which the browser lets a curve grow. A figure is a plain mapping, which Plotly
 takes as it is (`go.Figure(figure)`); its figure objects check every property and take five times as long.
 """
@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from steinglm.dashboard.look import DARK, LIGHT, METHODS, Style, style
+from steinglm.dashboard.look import DARK, LIGHT
+from steinglm.styles import STYLES, style
 
 __all__ = [
-    "DARK", "FLOOR", "LIGHT", "METHODS", "POINTS", "Figure", "Style", "curves", "learning", "spectrum", "style",
-    "thin", "variance",
+    "DARK", "FLOOR", "LIGHT", "POINTS", "Figure", "curves", "learning", "spectrum", "thin", "trajectories", "variance",
 ]  # fmt: skip
 
 FLOOR = 1e-30  # the smallest value that a log axis shows; float32 holds it
@@ -182,6 +182,22 @@ def learning(
     return figure
 
 
+def trajectories(rows: pd.DataFrame, name: str, log: bool) -> Figure:
+    """Draw one training loss a method by epoch.
+
+    Parameters
+    ----------
+    rows : columns method, epoch, value
+    name : the title
+    log : a log axis
+    """
+    figure = _figure(name, "training loss", "", "epoch", log)
+    for method in _methods(rows):
+        own = rows[rows["method"] == method]
+        figure["data"].append(_line(method, own["epoch"], own["value"].clip(lower=FLOOR), width=2.0))
+    return figure
+
+
 def _losses(method: str, training: pd.DataFrame, validation: pd.DataFrame, repeated: bool) -> list[Trace]:
     """The curves of one method, each after its band."""
     traces = []
@@ -285,7 +301,7 @@ def _curves(rows: pd.DataFrame, quantity: str) -> dict[str, pd.DataFrame]:
 def _methods(rows: pd.DataFrame) -> list[str]:
     """Known methods in their fixed order, then others as they come."""
     present = rows["method"].unique().tolist()
-    return [m for m in METHODS if m in present] + [m for m in present if m not in METHODS]
+    return [m for m in STYLES if m in present] + [m for m in present if m not in STYLES]
 
 
 def _over(rows: pd.DataFrame, words: str) -> str:

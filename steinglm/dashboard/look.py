@@ -1,41 +1,17 @@
-"""How the charts look: one colour, dash and marker a method, one template for light and one for dark pages.
+"""How the charts look: one template for light and one for dark pages.
 
 Both templates have a transparent background, so that they sit on the theme of the page. They are used in place
 of Plotly's default template, which `import streamlit` replaces with placeholder colours.
 """
 
-from dataclasses import dataclass
-
 import plotly.graph_objects as go
 import plotly.io as pio
 
-__all__ = ["DARK", "GREY", "LIGHT", "METHODS", "Style", "style"]
+from steinglm.styles import STYLES
+
+__all__ = ["DARK", "LIGHT"]
 
 LIGHT, DARK = "steinglm_light", "steinglm_dark"  # names in plotly.io.templates
-GREY = "#767C85"  # like the methods' colours at least 3:1 on white and on the dark background
-
-
-@dataclass(frozen=True)
-class Style:
-    """How one method looks in every chart."""
-
-    title: str
-    color: str
-    dash: str
-    symbol: str
-
-
-METHODS: dict[str, Style] = {
-    "steinglm": Style("SteinGLM", "#0072B2", "solid", "circle"),
-    "glorot_normal": Style("Glorot normal", "#D55E00", "dash", "square"),
-    "he_normal": Style("He normal", "#009E73", "dot", "diamond"),
-    "orthogonal": Style("Orthogonal", "#CC79A7", "dashdot", "triangle-up"),
-}
-
-
-def style(method: str) -> Style:
-    """Return the style of a method; one that is not in `METHODS` is neutral grey."""
-    return METHODS.get(method, Style(method.replace("_", " "), GREY, "longdash", "x"))
 
 
 def _template(text: str, muted: str, grid: str, surface: str) -> go.layout.Template:
@@ -51,7 +27,7 @@ def _template(text: str, muted: str, grid: str, surface: str) -> go.layout.Templ
             "font": {"family": "Source Sans, Helvetica, Arial, sans-serif", "size": 13, "color": text},
             "title": {"x": 0, "xref": "paper", "font": {"size": 17}, "subtitle": subtitle},
             "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
-            "colorway": [each.color for each in METHODS.values()],
+            "colorway": [each.color for each in STYLES.values()],
             "xaxis": axis | {"showgrid": False, "showline": True},
             "yaxis": axis | {"showline": False, "ticks": "", "tickformat": "~g"},
             "hovermode": "x unified", "hoverdistance": 40,

@@ -1,25 +1,24 @@
 """The report of the study as Markdown with two figures, made from its rows and environment alone."""
 
-from collections.abc import Mapping
-from html import escape
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from steinglm.drawing import Line, Panel, image, key, panel
+from steinglm.paper import complexity
 from steinglm.paper.claims import Claim, Comparison, claims
 from steinglm.paper.study import DATASETS, DEPTHS, METHODS, TABLES, TITLES
 from steinglm.paper.tables import table
+from steinglm.styles import STYLES
 
-__all__ = ["FIGURES", "figure", "figures_of", "markdown", "outside", "trajectories"]
+__all__ = [
+    "FIGURES", "LIMIT", "agreement", "figure", "figures_of", "growth", "markdown", "outside", "times", "trajectories",
+]  # fmt: skip
 
 FIGURES = {2: "regression", 3: "binary"}  # the paper's: the trajectories of training losses
 LIMIT = 2.0  # of the paper's sd: farther away, a mean is looked into
-# One colour and dash a method, as on the page.
-LOOKS = {
-    "steinglm": ("#0072B2", ""), "steinglm_standardized": ("#56A0D3", "1.5 3"), "glorot_normal": ("#D55E00", "8 4"),
-    "he_normal": ("#009E73", "2 3.5"), "orthogonal": ("#CC79A7", "8 3 2 3"),
-}  # fmt: skip
 
 
 def markdown(rows: pd.DataFrame, environment: Mapping[str, Any]) -> str:
@@ -53,7 +52,10 @@ def _about(rows: pd.DataFrame, environment: Mapping[str, Any]) -> str:
     ends = rows[rows["quantity"] == "test_metric"]
     versions = ", ".join(f"{name} {number}" for name, number in environment["versions"].items())
     wall = environment.get("wall_seconds")
-    took = f" The run took {wall / 60:.0f} minutes." if wall else ""
+    took = f" The run took {wall / 60:.0f} minutes." if wall and not environment.get("resumed") else ""
+    worked = sum(each.get("training_seconds", 0.0) for each in environment["experiments"])
+    if worked:
+        took += f" Training took its workers {worked / 3600:.1f} hours together."
     return (
         f"This page is made by `python -m steinglm paper` from {len(ends):,} trained networks: the paper's section 3, "
         f"{ends['dataset'].nunique()} data sets, {ends['depth'].nunique()} depths, {ends['repeat'].nunique()} repeats "
@@ -100,10 +102,10 @@ def _table(rows: pd.DataFrame, number: int) -> str:
     rule = "|---|---:|" + "---|" * len(METHODS)
     by = ["output", "depth"] if averaged else ["dataset", "depth"]
     body = []
-    for key, group in lines.groupby(by, sort=False):
+    for (first_value, depth), group in lines.groupby(by, sort=False):
         cells = {line["method"]: _cell(line, averaged) for _, line in group.iterrows()}
-        name = str(key[0]).replace("_", " ").replace("glm", "GLM")
-        body.append("| " + " | ".join([name, str(key[1]), *(cells.get(m, "") for m in METHODS)]) + " |")
+        name = str(first_value).replace("_", " ").replace("glm", "GLM")
+        body.append("| " + " | ".join([name, str(depth), *(cells.get(m, "") for m in METHODS)]) + " |")
     return "\n".join([text, "", head, rule, *body])
 
 
@@ -126,20 +128,24 @@ def outside(rows: pd.DataFrame) -> pd.DataFrame:
     return lines.assign(away=away)[away.abs() > LIMIT].reset_index(drop=True)
 
 
-def _outside(rows: pd.DataFrame) -> str:
+def agreement(rows: pd.DataFrame) -> str:
+    """How many of SteinGLM's means lie near the paper's, in a sentence."""
     lines = pd.concat([table(rows, number) for number in (2, 3)], ignore_index=True)
-    ours = lines[lines["method"] == "steinglm"]
-    far = outside(rows)
-    count = int((far["method"] == "steinglm").sum())
-    near = f"{len(ours) - count} lie within {LIMIT:g} of the paper's sd of the paper's mean."
-    text = f"Of the {len(ours)} cells of SteinGLM, {near}"
+    total, far = (int((part["method"] == "steinglm").sum()) for part in (lines, outside(rows)))
+    return (
+        f"Of SteinGLM's {total} cells in Tables 2 and 3, {total - far} lie within {LIMIT:g} of the paper's sd of the "
+        "paper's mean."
+    )
+
+
+def _outside(rows: pd.DataFrame) -> str:
     listed = [
         f"- {TITLES[line['method']]} on {line['dataset'].replace('_', ' ')}, depth {line['depth']}: "
         f"{line['mean']:.4f}, the paper's {line['paper_mean']:.4f} ± {line['paper_sd']:.4f} "
         f"({line['away']:+.1f} of its sd)"
-        for _, line in far.iterrows()
+        for _, line in outside(rows).iterrows()
     ]
-    return "\n".join([text, *([""] if listed else []), *listed])
+    return "\n".join([agreement(rows), *([""] if listed else []), *listed])
 
 
 def trajectories(rows: pd.DataFrame, number: int) -> pd.DataFrame:
@@ -165,61 +171,29 @@ def _figure_text(number: int) -> str:
 
 
 def figure(rows: pd.DataFrame, number: int) -> str:
-    """The paper's Figure 2 or 3 as SVG: one panel a depth."""
+    """The paper's Figure 2 or 3 as SVG: one panel a depth, all of one range."""
     curves = trajectories(rows, number)
-    logarithmic = FIGURES[number] == "regression"
-    values = np.log10(curves["value"]) if logarithmic else curves["value"]
-    low, high = float(values.min()), float(np.quantile(values, 0.995))
-    curves = curves.assign(shown=values.clip(upper=high))
-    width, height, gap = 230, 210, 46
+    # The first epochs of the worst method would flatten all others.
+    ends = float(curves["value"].min()), float(curves["value"].quantile(0.995))
+    curves = curves.assign(value=curves["value"].clip(upper=ends[1]))
     parts = []
     for i, depth in enumerate(DEPTHS):
-        left = gap + i * (width + 14)
-        parts += [
-            f'<text x="{left}" y="20" font-weight="600">{depth} layers</text>',
-            *_axes(left, i, width, height, low, high, logarithmic),
+        at = Panel(46 + 272 * i, 30, 222, 200, "epoch", FIGURES[number] == "regression", ends)
+        own = curves[curves["depth"] == depth]
+        lines = [
+            Line(line["epoch"].to_numpy(), line["value"].to_numpy(), STYLES[m].color, STYLES[m].dash)
+            for m in METHODS
+            if len(line := own[own["method"] == m])
         ]
-        for method, line in curves[curves["depth"] == depth].groupby("method", sort=False):
-            x = left + line["epoch"].to_numpy() / max(1, curves["epoch"].max()) * width
-            y = 30 + (high - line["shown"].to_numpy()) / ((high - low) or 1.0) * height
-            points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
-            color, dash = LOOKS[str(method)]
-            parts.append(
-                f'<polyline points="{points}" fill="none" stroke="{color}" stroke-width="2" stroke-dasharray="{dash}"/>'
-            )
+        parts += [f'<text x="{at.left}" y="20" font-weight="600">{depth} layers</text>', *panel(lines, at)]
     for i, method in enumerate(METHODS):
-        color, dash = LOOKS[method]
-        x = gap + i * 190
-        parts += [
-            f'<path d="M{x} 284h28" stroke="{color}" stroke-width="2.4" stroke-dasharray="{dash}"/>',
-            f'<text x="{x + 34}" y="288">{escape(TITLES[method])}</text>',
-        ]
-    total = gap + 4 * (width + 14)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {total} 300" font-family="sans-serif" font-size="12" '
-        f'fill="#59636E"><rect width="{total}" height="300" fill="#fff"/>{"".join(parts)}</svg>\n'
-    )
+        parts += key(STYLES[method], 46 + 210 * i, 292)
+    white = '<rect width="1100" height="310" fill="#fff"/>'
+    return image([white, *parts], 1100, 310) + "\n"
 
 
-def _axes(
-    left: int, i: int, width: int, height: int, low: float, high: float, logarithmic: bool
-) -> list[str]:
-    parts = []
-    for share in (0.0, 0.5, 1.0):
-        y = 30 + (1 - share) * height
-        value = low + share * (high - low)
-        parts.append(f'<path d="M{left} {y:.0f}h{width}" stroke="#E6E9ED"/>')
-        if i == 0:
-            label = f"{10**value:.2g}" if logarithmic else f"{value:.2g}"
-            parts.append(f'<text x="{left - 5}" y="{y + 4:.0f}" text-anchor="end">{label}</text>')
-    ends = (("start", 0, "0"), ("middle", width / 2, "epoch"), ("end", width, "200"))
-    return parts + [
-        f'<text x="{left + x:.0f}" y="258" text-anchor="{anchor}">{text}</text>' for anchor, x, text in ends
-    ]
-
-
-def _time(environment: Mapping[str, Any]) -> str:
-    """Seconds of initialization by method against an epoch, as measured in the run."""
+def times(environment: Mapping[str, Any]) -> pd.DataFrame:
+    """What an initialization takes against training: columns method, seconds, epochs (of one network), as measured."""
     timed = [
         each
         for each in environment["experiments"]
@@ -234,9 +208,16 @@ def _time(environment: Mapping[str, Any]) -> str:
         if each["score"] == "identity":
             networks = len(each["methods"]) * each["repeats"]
             epochs.append(each["training_seconds"] / each["epochs"] / networks)
-    if not epochs:
+    one = float(np.mean(epochs)) if epochs else float("nan")
+    means = [(method, float(np.mean(seconds[method]))) for method in METHODS if method in seconds]
+    found = pd.DataFrame(means, columns=["method", "seconds"])
+    return found.assign(epochs=found["seconds"] / one)
+
+
+def _time(environment: Mapping[str, Any]) -> str:
+    found = times(environment)
+    if found.empty:
         return "No times were measured."
-    one = float(np.mean(epochs))
     lines = [
         "Mean seconds of one network's initialization, over data sets and depths, and in epochs of training one "
         "network in lock-step with the others. Times were taken while two workers shared the processor.",
@@ -245,8 +226,21 @@ def _time(environment: Mapping[str, Any]) -> str:
         "|---|---:|---:|",
     ]
     lines += [
-        f"| {TITLES[m]} | {np.mean(seconds[m]):.4f} | {np.mean(seconds[m]) / one:.2f} |"
-        for m in METHODS
-        if m in seconds
+        f"| {TITLES[method]} | {seconds:.4f} | {epochs:.2f} |"
+        for method, seconds, epochs in found.itertuples(index=False)
     ]
+    if "layer_seconds" in environment:
+        lines += ["", growth(environment["layer_seconds"])]
     return "\n".join(lines)
+
+
+def growth(measured: Sequence[Mapping[str, float]]) -> str:
+    """What the fit of the complexity says, in a sentence."""
+    found = complexity.fit(measured)
+    rows, units = (sorted({int(each[name]) for each in measured}) for name in ("rows", "units"))
+    return (
+        f"The paper's complexity of a layer is O(n N²). A fit to {len(measured)} measured layers ({rows[0]:,} to "
+        f"{rows[-1]:,} rows, {units[0]} to {units[-1]} units) gives n to the power of {found.rows:.2f} and N to the "
+        f"power of {found.units:.2f} (R² {found.r2:.3f}). An exponent below 2 says that the passes over n N numbers "
+        "still count beside the n N² of the matrix product."
+    )

@@ -48,12 +48,17 @@ def run(
     with tqdm(
         total=total, unit="", bar_format="{l_bar}{bar}| {elapsed} < {remaining}{postfix}", file=sys.stderr
     ) as bar:
+        stored = engine.store.keys()
+        resumed = sum(experiment.key in stored for experiment in experiments)
         for result in finished(engine, experiments, bar):
             parts[result.experiment] = rows(result)
             times[result.experiment] = result.summary
             bar.set_postfix_str(f"{len(parts)} of {len(experiments)} experiments")
     table = _together([parts[experiment] for experiment in experiments])
-    environment = _environment(experiments, times) | {"wall_seconds": round(time.time() - started, 1)}
+    environment = _environment(experiments, times) | {
+        "wall_seconds": round(time.time() - started, 1),
+        "resumed": resumed,
+    }
     write(folder, {ROWS: table.to_parquet(index=False, compression="zstd"), ENVIRONMENT: environment})
     return table, environment
 

@@ -17,6 +17,7 @@ from steinglm import datasets
 from steinglm.exceptions import InvalidInputError
 from steinglm.experiment import Result
 from steinglm.settings import Experiment
+from steinglm.styles import style
 
 __all__ = [
     "COLUMNS", "DATASETS", "DEPTHS", "METHODS", "OUTPUTS", "TABLES", "TITLES", "experiments", "label", "rows", "work",
@@ -29,10 +30,7 @@ DATASETS = {
 DEPTHS = (10, 20, 30, 40)
 BASELINES = ("glorot_normal", "he_normal", "orthogonal")
 METHODS = ("steinglm", "steinglm_standardized", *BASELINES)
-TITLES = {
-    "steinglm": "SteinGLM", "steinglm_standardized": "SteinGLM, standardized", "glorot_normal": "Glorot normal",
-    "he_normal": "He normal", "orthogonal": "Orthogonal",
-}  # fmt: skip
+TITLES = {method: style(method).title for method in METHODS}
 OUTPUTS = ("glm", "own")  # the output layer: by the GLM, or as each method draws or takes it itself
 TABLES = {2: "regression", 3: "binary", 4: "regression", 5: "binary"}  # the paper's; 4 and 5 are the ablation
 COLUMNS = ("dataset", "depth", "method", "output", "repeat", "seed", "quantity", "epoch", "value")

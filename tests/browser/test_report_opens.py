@@ -3,10 +3,11 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steinglm.dashboard import charts, panels, table
+from steinglm.dashboard import panels, table
 from steinglm.dashboard.link import View
 from steinglm.dashboard.report import report
 from steinglm.experiment import Experiment, Result, initialize, train
+from steinglm.styles import STYLES
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -31,5 +32,5 @@ def test_it_opens_offline_with_all_charts_in_true_colours(page: "Page", tmp_path
             f"el => el._fullData.filter(t => t.mode).map(t => [t.legendgroup, {color}, t.fill])"
         )
         colors = {method: color for method, color, fill in traces if fill != "toself"}
-        assert colors == {name: look.color for name, look in charts.METHODS.items()}
+        assert colors == {name: STYLES[name].color for name in SMALL.methods}
     assert page.get_by_role("cell", name="SteinGLM", exact=True).count() == 1

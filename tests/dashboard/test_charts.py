@@ -9,6 +9,7 @@ import plotly.io as pio
 import pytest
 
 from steinglm.dashboard import charts
+from steinglm.styles import STYLES, style
 
 METHODS = ["steinglm", "glorot_normal", "he_normal", "orthogonal"]
 HISTORY = ["method", "repeat", "epoch", "quantity", "value"]
@@ -63,9 +64,9 @@ def luminance(color: str) -> float:
 
 
 @pytest.mark.parametrize("background", ["#FFFFFF", "#0E1117"])
-@pytest.mark.parametrize("method", [*METHODS, "another"])
+@pytest.mark.parametrize("method", [*STYLES, "another"])
 def test_every_line_has_contrast(method: str, background: str) -> None:
-    light, dark = sorted([luminance(charts.style(method).color), luminance(background)], reverse=True)
+    light, dark = sorted([luminance(style(method).color), luminance(background)], reverse=True)
     assert (light + 0.05) / (dark + 0.05) >= 3
 
 
@@ -93,7 +94,7 @@ def test_one_look_for_a_method_in_all_charts(figure: go.Figure) -> None:
         "He normal",
         "Orthogonal",
     ]
-    assert all(trace.line.dash == charts.METHODS[trace.meta["method"]].dash for trace in lines)
+    assert all(trace.line.dash == STYLES[trace.meta["method"]].dash for trace in lines)
     assert all(trace.legendgroup == trace.meta["method"] for trace in figure.data)
     assert figure.layout.title.text
     assert figure.layout.xaxis.title.text
@@ -112,7 +113,7 @@ def test_unknown_methods_are_neutral_and_last() -> None:
     figure = variance(layers(methods=["my_own", "orthogonal"]))
     lines = [trace for trace in figure.data if trace.meta["role"] == "line"]
     assert [trace.name for trace in lines] == ["Orthogonal", "my own"]
-    assert lines[1].line.color not in {look.color for look in charts.METHODS.values()}
+    assert lines[1].line.color not in {look.color for look in STYLES.values()}
 
 
 def test_variance_shows_hidden_layers_with_their_band() -> None:

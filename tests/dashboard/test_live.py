@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from steinglm.dashboard import charts, live
+from tests.dashboard.test_charts import METHODS
 
 
 def rows(first: int, last: int, repeats: int = 1) -> list[dict[str, Any]]:
@@ -25,7 +26,7 @@ def rows(first: int, last: int, repeats: int = 1) -> list[dict[str, Any]]:
             "value": (repeat + 1) / (epoch + 1),
         }
         for epoch in range(first, last + 1)
-        for method in charts.METHODS
+        for method in METHODS
         for repeat in range(repeats)
         for quantity in ("training_loss", "validation_loss")
     ]
@@ -94,7 +95,7 @@ def test_page_thins_a_long_history_and_keeps_its_minimum() -> None:
             row["value"] = 1e-9
     table = live._by_epoch(every, -1)
     kept = live._thinned(table)
-    assert len(kept) <= charts.POINTS + 2 * len(charts.METHODS) + 1
+    assert len(kept) <= charts.POINTS + 2 * len(METHODS) + 1
     assert {0, 2001, 3000} <= set(kept)
 
 

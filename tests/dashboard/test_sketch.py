@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from steinglm.dashboard import charts, sketch
-from steinglm.dashboard.look import METHODS
-from tests.dashboard.test_charts import history, layers
+from steinglm.styles import STYLES
+from tests.dashboard.test_charts import METHODS, history, layers
 
 
 def paths(text: str) -> list[ET.Element]:
@@ -19,7 +19,7 @@ def paths(text: str) -> list[ET.Element]:
 
 def test_every_method_has_its_line_in_its_colour() -> None:
     drawn = paths(sketch.svg(charts.variance(layers(depth=5))))
-    assert [part.get("stroke") for part in drawn] == [look.color for look in METHODS.values()]
+    assert [part.get("stroke") for part in drawn] == [STYLES[method].color for method in METHODS]
 
 
 def test_points_lie_where_their_values_are() -> None:
