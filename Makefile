@@ -5,7 +5,7 @@ PORT ?= 8501
 VENV := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format bench soak screenshots clean
+.PHONY: help run test check format bench report soak screenshots clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile
@@ -28,6 +28,10 @@ format: .venv/test.stamp ## format the code, and mend what ruff can mend
 
 bench: .venv/test.stamp ## run every benchmark
 	for script in benchmarks/*.py; do PYTHONPATH=. $(VENV) "$$script" || exit 1; done
+
+report: .venv/run.stamp ## docs/reproduction.md and its figures, from the rows that come with the library
+	$(VENV) -c "from pathlib import Path; from steinglm.paper import report, results, run; \
+	    run.write(Path('docs'), report.documents(*results.kept()))"
 
 soak: .venv/test.stamp ## half an hour of scripted use, watching the server's memory
 	$(VENV) -m pytest -s -m soak -o faulthandler_timeout=0 tests/browser/test_soak.py

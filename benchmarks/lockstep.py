@@ -32,11 +32,11 @@ def _networks(width: int, depth: int, count: int) -> list[nn.Sequential]:
     return [glorot_normal_(build(width, width, depth, "tanh"), generator=generator) for _ in range(count)]  # type: ignore[misc]
 
 
-def lockstep(rows: Rows, width: int, depth: int) -> tuple[Side, int]:
+def lockstep(rows: Rows, width: int, depth: int, networks: int = K) -> tuple[Side, int]:
     """Ours; the evaluation after the epoch is on a single row. Returns what to time, and its number of networks."""
     few = Rows(rows.X[:, :1], rows.y[:, :1])
     epochs = fit(
-        stack(_networks(width, depth, K)),
+        stack(_networks(width, depth, networks)),
         rows,
         few,
         task="regression",
@@ -46,7 +46,7 @@ def lockstep(rows: Rows, width: int, depth: int) -> tuple[Side, int]:
         generators=[torch.Generator().manual_seed(0)],
     )
     next(epochs)  # epoch 0 is before training
-    return lambda: void(next(epochs)), K
+    return lambda: void(next(epochs)), networks
 
 
 def one_by_one(rows: Rows, width: int, depth: int) -> tuple[Side, int]:
@@ -170,8 +170,25 @@ def measure(width: int, depth: int) -> dict[str, float]:
     return {name: statistics.median(own) for name, own in times.items()}
 
 
+def growth() -> None:
+    """Milliseconds a network and step by the number of networks."""
+    print(f"\ngrowth over K, 20 x 10, batch {BATCH}; ms a network and step")
+    generator = torch.Generator().manual_seed(1)
+    n = BATCH * STEPS
+    rows = Rows(torch.randn(1, n, 20, generator=generator), torch.rand(1, n, generator=generator))
+    for networks in (1, 4, 10, 40, 160):
+        train, _ = lockstep(rows, 20, 10, networks)
+        times = []
+        for turn in range(ROUNDS + 1):
+            start = time.perf_counter()
+            train()
+            if turn:
+                times.append((time.perf_counter() - start) / STEPS / networks * 1e3)
+        print(f"{f'K = {networks}':>14}{statistics.median(times):>14.3f}", flush=True)
+
+
 def main() -> None:
-    """Print one line a shape: milliseconds of each side, and how many times ours it is."""
+    """Print one line a shape: milliseconds of each side, and how many times ours it is; then the growth over K."""
     names = [name for name, (_, needs) in SIDES.items() if find_spec(needs)]
     print(
         f"K = {K}, batch {BATCH}, {torch.get_num_threads()} threads, medians of {ROUNDS}; ms a network and step"
@@ -181,6 +198,7 @@ def main() -> None:
         own = measure(width, depth)
         cells = [f"{own[name]:.3f} ({own[name] / own['lock-step']:.1f}x)" for name in names]
         print(f"{f'{width} x {depth}':>14}" + "".join(f"{cell:>20}" for cell in cells), flush=True)
+    growth()
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ from steinglm.dashboard.guard import guarded
 with guarded():
     st.title("What holds of the paper?")
     reproduction.introduction()
-    chosen = reproduction.choices()
     reproduction.verdicts()
+    chosen = reproduction.choices()
     reproduction.table(chosen)
     reproduction.trajectories(chosen)
     reproduction.ablation(chosen)

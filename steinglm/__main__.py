@@ -100,8 +100,7 @@ def _paper(options: argparse.Namespace) -> None:
     if len(chosen) == len(study.experiments()):
         environment["layer_seconds"] = complexity.measure()
         run.write(options.folder, {run.ENVIRONMENT: environment})
-    figures = {f"figure{number}.svg": report.figure(rows, number) for number in report.figures_of(rows)}
-    run.write(options.folder, {"report.md": report.markdown(rows, environment)} | figures)
+    run.write(options.folder, report.documents(rows, environment))
     for number in options.tables:
         print(tables.as_text(tables.table(rows, number), number), end="\n\n")
 

@@ -173,9 +173,9 @@ def test_paper_prints_its_tables_beside_the_papers_and_leaves_a_report(
     assert "(0.8871)" in out  # the paper's number, beside ours
     assert "experiments" in err
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "environment.json", "figure3.svg", "report.md", "rows.parquet",
+        "environment.json", "figure3.svg", "reproduction.md", "rows.parquet",
     ]  # fmt: skip
-    assert "SteinGLM predicts better" in (tmp_path / "report.md").read_text()
+    assert "SteinGLM predicts better" in (tmp_path / "reproduction.md").read_text()
 
 
 @pytest.mark.parametrize(

@@ -46,15 +46,16 @@ def introduction() -> None:
     ends = rows[rows["quantity"] == "test_metric"]
     far = _far()
     st.markdown(
-        f"The whole of the paper's section 3, run again with this library: {len(ends):,} networks, "
-        f"{ends['dataset'].nunique()} data sets, {ends['depth'].nunique()} depths, {ends['repeat'].nunique()} repeats "
-        f"with their own splits. {far} *SteinGLM* is the paper's formula verbatim; *standardized* is the score that "
-        "this library takes by default."
+        f"The paper's section 3, run again with this library: {len(ends):,} networks, "
+        f"{ends['dataset'].nunique()} of its {sum(map(len, study.DATASETS.values()))} data sets, "
+        f"{ends['depth'].nunique()} depths, {ends['repeat'].nunique()} repeats with their own splits. {far} "
+        "*SteinGLM* is the paper's formula verbatim; *standardized* is the score that this library takes by default."
     )
 
 
 def choices() -> Choice:
     """Draw the filters and return what they say; they are in the page's link."""
+    st.header("Tables and figures")
     with st.container(horizontal=True, gap="large", vertical_alignment="bottom"):
         task = st.segmented_control(
             "Task", tuple(TASKS), key="task", format_func=TASKS.__getitem__, default="regression", required=True,
@@ -96,30 +97,35 @@ def verdicts() -> None:
 def table(chosen: Choice) -> None:
     """Table 2 or 3; a click on a cell opens its experiment on the page Compare."""
     number = chosen.number()
-    st.header(f"Table {number}")
+    st.subheader(f"Table {number}")
     lines = _table(number)
     lines = lines[
         lines["dataset"].isin(chosen.names)
         & lines["depth"].isin(chosen.depths)
         & lines["method"].isin(chosen.methods)
     ]
-    wide, best = _wide(lines, chosen)
+    wide, best, keys = _wide(lines, chosen)
     st.caption(
         f"Test {MEASURES[chosen.task]}: our mean over the repeats, the paper's in brackets, the best of ours marked. "
         "Click a cell to open its experiment, the first of the repeats, on the page Compare."
     )
     styled = wide.style.apply(lambda _: best, axis=None)
     event: Any = st.dataframe(
-        styled, key=f"table_{number}", on_select="rerun", selection_mode="single-cell", hide_index=True
+        styled,
+        key=f"table_{number}",
+        on_select="rerun",
+        selection_mode="single-cell",
+        hide_index=True,
+        height="content",
     )
     for row, column in event.selection.cells:
-        _open(wide.index[row], column)
+        _open(keys[row], column)
 
 
 def trajectories(chosen: Choice) -> None:
     """The paper's Figure 2 or 3 for what is chosen: a chart a depth."""
     number = next(n for n, task in report.FIGURES.items() if task == chosen.task)
-    st.header(f"Figure {number}")
+    st.subheader(f"Figure {number}")
     loss = "mean squared error" if chosen.task == "regression" else "cross-entropy"
     st.caption(
         f"Training {loss} by epoch, averaged over the chosen data sets and the repeats; epoch 0 is before training."
@@ -142,10 +148,10 @@ def trajectories(chosen: Choice) -> None:
 def ablation(chosen: Choice) -> None:
     """Table 4 or 5: with and without the GLM output layer, over all data sets of the task."""
     number = chosen.number(ablation=True)
-    st.header(f"Table {number}: with and without the GLM")
+    st.subheader(f"Table {number}: with and without the GLM")
     lines = _table(number)
     lines = lines[lines["depth"].isin(chosen.depths) & lines["method"].isin(chosen.methods)]
-    wide, best = _wide(lines, chosen)
+    wide, best, _ = _wide(lines, chosen)
     st.caption(
         f"Test {MEASURES[chosen.task]}, averaged over all data sets of the task: ours, the paper's in brackets."
     )
@@ -179,8 +185,8 @@ def _open(row: tuple[str, int], column: str) -> None:
     st.switch_page("compare.py", query_params=link.encode(experiment))
 
 
-def _wide(lines: pd.DataFrame, chosen: Choice) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """A line a row of the table, a column a method, and the style that marks the best of ours."""
+def _wide(lines: pd.DataFrame, chosen: Choice) -> tuple[pd.DataFrame, pd.DataFrame, list[tuple[str, int]]]:
+    """A line a row of the table, a column a method; the style that marks the best of ours; and each line's row."""
     by = ["output", "depth"] if (lines["dataset"] == "").all() else ["dataset", "depth"]
     keys = list(dict.fromkeys(zip(lines[by[0]], lines["depth"], strict=True)))
     texts: dict[tuple[str, int], dict[str, str]] = {key: {} for key in keys}
@@ -196,14 +202,13 @@ def _wide(lines: pd.DataFrame, chosen: Choice) -> tuple[pd.DataFrame, pd.DataFra
     wide = pd.DataFrame(
         [{head: named(first), "Depth": depth, **texts[first, depth]} for first, depth in keys],
         columns=[head, "Depth", *columns],
-        index=pd.Index(keys, tupleize_cols=False),
     )
     choose = min if chosen.task == "regression" else max
     marks = [
         {column: BEST if own.get(column) == choose(own.values()) else "" for column in wide.columns}
         for own in means.values()
     ]
-    return wide, pd.DataFrame(marks, index=wide.index, columns=wide.columns)
+    return wide, pd.DataFrame(marks, index=wide.index, columns=wide.columns), keys
 
 
 def _evidence(claim: Claim) -> pd.DataFrame:

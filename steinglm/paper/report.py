@@ -14,7 +14,8 @@ from steinglm.paper.tables import table
 from steinglm.styles import STYLES
 
 __all__ = [
-    "FIGURES", "LIMIT", "agreement", "figure", "figures_of", "growth", "markdown", "outside", "times", "trajectories",
+    "FIGURES", "LIMIT", "agreement", "documents", "figure", "figures_of", "growth", "markdown", "outside", "times",
+    "trajectories",
 ]  # fmt: skip
 
 FIGURES = {2: "regression", 3: "binary"}  # the paper's: the trajectories of training losses
@@ -39,6 +40,12 @@ def markdown(rows: pd.DataFrame, environment: Mapping[str, Any]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def documents(rows: pd.DataFrame, environment: Mapping[str, Any]) -> dict[str, str]:
+    """The report and its figures, by file name."""
+    figures = {f"figure{number}.svg": figure(rows, number) for number in figures_of(rows)}
+    return {"reproduction.md": markdown(rows, environment)} | figures
+
+
 def figures_of(rows: pd.DataFrame) -> list[int]:
     """The paper's figures that a part of the study can draw."""
     return [number for number, task in FIGURES.items() if _has(rows, task)]
@@ -58,7 +65,8 @@ def _about(rows: pd.DataFrame, environment: Mapping[str, Any]) -> str:
         took += f" Training took its workers {worked / 3600:.1f} hours together."
     return (
         f"This page is made by `python -m steinglm paper` from {len(ends):,} trained networks: the paper's section 3, "
-        f"{ends['dataset'].nunique()} data sets, {ends['depth'].nunique()} depths, {ends['repeat'].nunique()} repeats "
+        f"{ends['dataset'].nunique()} of its {sum(map(len, DATASETS.values()))} data sets, "
+        f"{ends['depth'].nunique()} depths, {ends['repeat'].nunique()} repeats "
         "with their own splits, each method with a GLM output layer and without. SteinGLM is the paper's formula "
         'verbatim (score "identity"); "standardized" is the score that this library takes by default.\n\n'
         f"Made with {versions}; {environment['processor']}, {environment['cores']} cores.{took}"

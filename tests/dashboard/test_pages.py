@@ -1,13 +1,17 @@
 """Each page runs as a script: it shows what it should, and whatever is forged becomes one message."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from steinglm.dashboard import server
+from steinglm.dashboard import reproduction, server
 from steinglm.dashboard.explain import TOPICS
 from steinglm.experiment import Experiment, Result, train
+from steinglm.paper import results
+from tests.paper.test_claims import made
+from tests.paper.test_report import ENVIRONMENT
 
 PAGES = Path(__file__).parents[2] / "pages"
 
@@ -153,3 +157,41 @@ def test_the_glossary_has_every_topic() -> None:
     app = AppTest.from_file(str(PAGES / "glossary.py")).run()
     assert not app.exception
     assert [header.value for header in app.subheader] == [topic.title for topic in TOPICS.values()]
+
+
+@pytest.fixture
+def paper(monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
+    """The page over a made-up study, in which SteinGLM is the best everywhere."""
+    caches = (reproduction._claims, reproduction._table, reproduction._far)
+    monkeypatch.setattr(results, "kept", lambda: (made(steinglm=0.01), ENVIRONMENT))
+    for cached in caches:
+        cached.cache_clear()
+    yield AppTest.from_file(str(PAGES / "paper.py"), default_timeout=60)
+    for cached in caches:
+        cached.cache_clear()
+
+
+def test_the_paper_page_has_claims_tables_figures_and_times(paper: AppTest) -> None:
+    app = paper.run()
+    assert not app.exception
+    assert "4,000 networks, 10 of its 10 data sets" in texts(app)
+    assert any("SteinGLM predicts better than every benchmark" in each.label for each in app.expander)
+    assert ":material/check_circle: holds" in app.expander[0].label
+    two, four = (app.dataframe[len(app.expander) + i].value for i in (0, 1))
+    assert len(two) == 20
+    assert two["SteinGLM"].str.fullmatch(r"0\.4\d{3} \(0\.\d{4}\)").all()
+    assert len(four) == 8
+
+
+def test_the_paper_pages_filters_reach_its_tables(paper: AppTest) -> None:
+    app = paper.run()
+    app.segmented_control(key="task").set_value("binary")
+    app.run()
+    app.pills(key="sets_binary").set_value(["magic"])
+    app.pills(key="depths").set_value([20, 40])
+    app.pills(key="compared").set_value(["steinglm", "orthogonal"])
+    app.run()
+    assert not app.exception
+    table = app.dataframe[len(app.expander)].value
+    assert table[["Data set", "Depth"]].to_numpy().tolist() == [["Magic", 20], ["Magic", 40]]
+    assert list(table.columns[2:]) == ["SteinGLM", "Orthogonal"]

@@ -1,0 +1,24 @@
+"""The page Paper in a browser: filters are in the link, and a cell of its table opens its experiment."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+PATIENCE = 120_000
+
+
+def test_filters_are_in_the_link_and_a_cell_opens_its_experiment(page: "Page", app_url: str) -> None:
+    page.goto(f"{app_url}/?v=1&dataset=diabetes&depth=3&epochs=30")
+    page.get_by_role("link", name="Paper").click(timeout=PATIENCE)
+    page.get_by_role("heading", name="Figure 2").wait_for(timeout=PATIENCE)
+    page.locator(".plot .xaxislayer-above").nth(3).wait_for(state="attached", timeout=PATIENCE)
+    page.locator(".st-key-depths").get_by_text("10", exact=True).click()
+    page.wait_for_url("**depths=20**", timeout=PATIENCE)
+    page.get_by_role("heading", name="10 layers").wait_for(state="hidden", timeout=PATIENCE)
+    # the first row, SteinGLM's column; the table is drawn on a canvas
+    cells = page.locator(".st-key-table_2 .dvn-scroller")
+    cells.evaluate("el => el.scrollIntoView({ block: 'center' })")
+    cells.click(position={"x": 450, "y": 52})
+    page.wait_for_url("**depth=20&score=identity**", timeout=PATIENCE)
+    page.get_by_text("On Abalone, 20 layers of tanh").wait_for(timeout=PATIENCE)
