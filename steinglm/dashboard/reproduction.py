@@ -68,7 +68,8 @@ def choices() -> Choice:
             "Methods", study.METHODS, key="compared", selection_mode="multi", default=study.METHODS,
             format_func=study.TITLES.__getitem__, bind="query-params",
         )  # fmt: skip
-    every = study.DATASETS[task]
+    present = set(results.kept()[0]["dataset"])
+    every = tuple(name for name in study.DATASETS[task] if name in present)
     names = st.pills(
         "Data sets", every, key=f"sets_{task}", selection_mode="multi", default=every, format_func=title,
         bind="query-params",
@@ -153,7 +154,8 @@ def ablation(chosen: Choice) -> None:
     lines = lines[lines["depth"].isin(chosen.depths) & lines["method"].isin(chosen.methods)]
     wide, best, _ = _wide(lines, chosen)
     st.caption(
-        f"Test {MEASURES[chosen.task]}, averaged over all data sets of the task: ours, the paper's in brackets."
+        f"Test {MEASURES[chosen.task]}, averaged over all data sets of the task that were run: ours, and in brackets "
+        "the paper's, where they are the same."
     )
     st.dataframe(wide.style.apply(lambda _: best, axis=None), hide_index=True)
 

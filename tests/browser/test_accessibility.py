@@ -10,20 +10,30 @@ if TYPE_CHECKING:
 PATIENCE = 120_000
 
 
+def serious_violations(page: "Page") -> list[tuple[str, str]]:
+    from axe_playwright_python.sync_playwright import Axe
+
+    page.wait_for_timeout(500)  # Streamlit fades its elements in
+    return [
+        (each["id"], each["nodes"][0]["html"][:200])
+        for each in Axe().run(page).response["violations"]
+        if each["impact"] in ("serious", "critical")
+    ]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
 def test_no_serious_violation(page: "Page", app_url: str, scheme: str, width: int) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(f"{app_url}/?v=1&dataset=diabetes&depth=3")
     page.locator(".plot .xaxislayer-above").nth(2).wait_for(state="attached", timeout=PATIENCE)
-    page.wait_for_timeout(500)  # Streamlit fades its elements in
-    violations = Axe().run(page).response["violations"]
-    serious = [
-        (each["id"], each["nodes"][0]["html"][:200])
-        for each in violations
-        if each["impact"] in ("serious", "critical")
-    ]
-    assert not serious
+    assert not serious_violations(page)
+
+
+def test_no_serious_violation_on_the_paper_page(page: "Page", app_url: str) -> None:
+    page.goto(f"{app_url}/?v=1&dataset=diabetes&depth=3")
+    page.get_by_role("link", name="Paper").click(timeout=PATIENCE)
+    page.get_by_role("heading", name="Time").wait_for(timeout=PATIENCE)
+    page.locator(".plot .xaxislayer-above").nth(3).wait_for(state="attached", timeout=PATIENCE)
+    assert not serious_violations(page)
