@@ -102,7 +102,8 @@ def _paper(options: argparse.Namespace) -> None:
         run.write(options.folder, {run.ENVIRONMENT: environment})
     run.write(options.folder, report.documents(rows, environment))
     for number in options.tables:
-        print(tables.as_text(tables.table(rows, number), number), end="\n\n")
+        if len(lines := tables.table(rows, number)):
+            print(tables.as_text(lines, number), end="\n\n")
 
 
 def _alpha(text: str) -> float | str | None:

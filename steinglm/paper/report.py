@@ -249,6 +249,6 @@ def growth(measured: Sequence[Mapping[str, float]]) -> str:
     return (
         f"The paper's complexity of a layer is O(n N²). A fit to {len(measured)} measured layers ({rows[0]:,} to "
         f"{rows[-1]:,} rows, {units[0]} to {units[-1]} units) gives n to the power of {found.rows:.2f} and N to the "
-        f"power of {found.units:.2f} (R² {found.r2:.3f}). An exponent below 2 says that the passes over n N numbers "
-        "still count beside the n N² of the matrix product."
+        f"power of {found.units:.2f} (R² {found.r2:.3f}). Exponents below 1 and 2 say that the eigenvectors (N³, "
+        "whatever n is) and the passes over n N numbers still count beside the n N² of the matrix product."
     )
