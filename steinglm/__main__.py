@@ -34,7 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"steinglm: {err}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("steinglm: interrupted", file=sys.stderr)
+        kept = (
+            "; what was finished is kept, and the same command goes on" if options.command is _paper else ""
+        )
+        print(f"steinglm: interrupted{kept}", file=sys.stderr)
         return 130
     return 0
 

@@ -36,7 +36,7 @@ const ICONS = {
   reset: "M2 6V2h4M14 6V2h-4M2 10v4h4M14 10v4h-4",
 };
 
-const DASHES = { solid: "", dash: "8 4", dot: "2 3.5", dashdot: "8 3 2 3", longdash: "12 4" };
+const DASHES = { solid: "", dash: "8 4", dot: "2 3.5", dashdot: "8 3 2 3", longdash: "6 3" };
 const MARKS = {
   circle: "M10.6 6a3.4 3.4 0 1 0 6.8 0 3.4 3.4 0 0 0-6.8 0", square: "M11 3h6v6h-6z", diamond: "M14 1.6 18.2 6 14 10.4 9.8 6z",
   "triangle-up": "M14 1.8 18 9h-8z", "triangle-down": "M14 10.2 10 3h8z", x: "M14 6z",

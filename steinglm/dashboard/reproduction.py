@@ -22,6 +22,7 @@ VERDICTS = {
     "holds": ":material/check_circle: holds",
     "holds partly": ":material/contrast: holds partly",
     "does not hold": ":material/cancel: does not hold",
+    "undecided": ":material/help: undecided",
 }
 BEST = "background-color: rgba(0, 114, 178, 0.18); font-weight: 600"
 
@@ -44,13 +45,17 @@ def introduction() -> None:
     """What was run."""
     rows, _ = results.kept()
     ends = rows[rows["quantity"] == "test_metric"]
-    far = _far()
+    missing = sum(map(len, study.DATASETS.values())) - ends["dataset"].nunique()
     st.markdown(
         f"The paper's section 3, run again with this library: {len(ends):,} networks, "
-        f"{ends['dataset'].nunique()} of its {sum(map(len, study.DATASETS.values()))} data sets, "
-        f"{ends['depth'].nunique()} depths, {ends['repeat'].nunique()} repeats with their own splits. {far} "
-        "*SteinGLM* is the paper's formula verbatim; *standardized* is the score that this library takes by default."
+        f"{report.count(ends['dataset'], 'data set')}{f' ({missing} are not run yet)' if missing else ''}, "
+        f"{report.count(ends['depth'], 'depth')}, {report.count(ends['repeat'], 'repeat')} with splits of their own. "
+        f"{_far()} *SteinGLM* is the paper's formula verbatim; *standardized* is the score that this library takes by "
+        "default."
     )
+    if listed := report.distant(rows):
+        with st.expander(f"Means more than {report.LIMIT:g} of the paper's sd from the paper's"):
+            st.markdown("\n".join(f"- {each}" for each in listed))
 
 
 def choices() -> Choice:
@@ -74,6 +79,8 @@ def choices() -> Choice:
         "Data sets", every, key=f"sets_{task}", selection_mode="multi", default=every, format_func=title,
         bind="query-params",
     )  # fmt: skip
+    if not (depths and methods and names):
+        st.caption("Where nothing is chosen, all are shown.")
     return Choice(
         task,
         tuple(name for name in every if name in (names or every)),
@@ -91,7 +98,8 @@ def verdicts() -> None:
     st.caption(
         "A row is a data set at one depth. Within rows: one-sided Wilcoxon signed-rank tests over the paired repeats, "
         "Holm-corrected, p < 0.05; over data sets: the same of their mean differences in units of the pooled sd. "
-        "Holds: better in nine of ten rows and over data sets, against every method."
+        "Holds: better in nine of ten rows and over data sets, against every method; partly: in more than half of the "
+        "rows against one, in some of them significantly. Undecided: too few data sets for a test over them."
     )
 
 
@@ -197,7 +205,9 @@ def _wide(lines: pd.DataFrame, chosen: Choice) -> tuple[pd.DataFrame, pd.DataFra
         key = line[by[0]], line["depth"]
         theirs = f" ({line['paper_mean']:.4f})" if line["paper_mean"] == line["paper_mean"] else ""
         texts[key][study.TITLES[line["method"]]] = f"{line['mean']:.4f}{theirs}"
-        means[key][study.TITLES[line["method"]]] = line["mean"]
+        means[key][study.TITLES[line["method"]]] = round(
+            line["mean"], 4
+        )  # as shown: equal ones are both the best
     columns = [study.TITLES[method] for method in chosen.methods]
     head = "Data set" if by[0] == "dataset" else "Output layer"
     named = title if by[0] == "dataset" else {"glm": "GLM", "own": "own"}.__getitem__

@@ -14,9 +14,10 @@ from scipy.stats import wilcoxon
 
 from steinglm.paper.study import BASELINES, DATASETS, TITLES
 
-__all__ = ["Claim", "Comparison", "claims", "compare", "holm"]
+__all__ = ["VERDICTS", "Claim", "Comparison", "claims", "compare", "holm"]
 
 LEVEL = 0.05
+VERDICTS = ("holds", "holds partly", "does not hold", "undecided")
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,12 @@ class Comparison:
     rows, better : rows, and those in which SteinGLM's mean over repeats is the better one
     significant, worse : rows in which it is so (or the other way) at the level, Holm-corrected over the rows
     effect : the median over rows of (other - SteinGLM) / pooled sd over repeats, positive where SteinGLM is better
-    p : of the data sets' mean differences in these units, one-sided; not corrected
+    datasets, p : the data sets, and p of their mean differences in these units, one-sided; not corrected
     """
 
     label: str
     rows: int
+    datasets: int
     better: int
     significant: int
     worse: int
@@ -40,7 +42,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Claim:
-    """One sentence of the paper, its verdict ("holds", "holds partly", "does not hold"), and the evidence."""
+    """One sentence of the paper, its verdict (of `VERDICTS`), and the evidence."""
 
     text: str
     verdict: str
@@ -84,6 +86,7 @@ def compare(values: pd.DataFrame, one: tuple[str, str], other: tuple[str, str], 
     return Comparison(
         label,
         rows=len(cells),
+        datasets=len(by_dataset),
         better=sum(gain.mean() > 0 for gain in gains),
         significant=sum(p < LEVEL for p in holm([_p(gain) for gain in gains])),
         worse=sum(p < LEVEL for p in holm([_p(-gain) for gain in gains])),
@@ -158,9 +161,14 @@ def _label(method: tuple[str, str]) -> str:
 
 
 def _verdict(found: Sequence[Comparison], corrected: Sequence[float]) -> str:
-    """Holds: better in all rows, or in nine of ten and over data sets; does not hold: not in more than half."""
+    """Holds: better in nine of ten rows and over data sets; partly: in more than half, some of them significant.
+
+    Undecided where the data sets are too few for any test over them to reach the level.
+    """
+    if any(0.5**each.datasets * len(found) >= LEVEL for each in found):
+        return "undecided"
     clear = [each.better >= 0.9 * each.rows and p < LEVEL for each, p in zip(found, corrected, strict=True)]
     if all(clear):
         return "holds"
-    mostly = [each.better > each.rows / 2 for each in found]
+    mostly = [each.better > each.rows / 2 and each.significant > 0 for each in found]
     return "holds partly" if any(mostly) else "does not hold"

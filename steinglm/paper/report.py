@@ -14,8 +14,8 @@ from steinglm.paper.tables import table
 from steinglm.styles import STYLES
 
 __all__ = [
-    "FIGURES", "LIMIT", "agreement", "documents", "figure", "figures_of", "growth", "markdown", "outside", "times",
-    "trajectories",
+    "FIGURES", "LIMIT", "agreement", "count", "distant", "documents", "figure", "figures_of", "growth", "markdown", "outside",
+    "times", "trajectories",
 ]  # fmt: skip
 
 FIGURES = {2: "regression", 3: "binary"}  # the paper's: the trajectories of training losses
@@ -59,18 +59,30 @@ def _about(rows: pd.DataFrame, environment: Mapping[str, Any]) -> str:
     ends = rows[rows["quantity"] == "test_metric"]
     versions = ", ".join(f"{name} {number}" for name, number in environment["versions"].items())
     wall = environment.get("wall_seconds")
-    took = f" The run took {wall / 60:.0f} minutes." if wall and not environment.get("resumed") else ""
+    took = f" The run took {wall / 60:.1f} minutes." if wall and not environment.get("resumed") else ""
     worked = sum(each.get("training_seconds", 0.0) for each in environment["experiments"])
     if worked:
         took += f" Training took its workers {worked / 3600:.1f} hours together."
+    both = ends.groupby("method", observed=True)["output"].nunique().min() == 2
+    missing = sum(map(len, DATASETS.values())) - ends["dataset"].nunique()
     return (
         f"This page is made by `python -m steinglm paper` from {len(ends):,} trained networks: the paper's section 3, "
-        f"{ends['dataset'].nunique()} of its {sum(map(len, DATASETS.values()))} data sets, "
-        f"{ends['depth'].nunique()} depths, {ends['repeat'].nunique()} repeats "
-        "with their own splits, each method with a GLM output layer and without. SteinGLM is the paper's formula "
+        f"{count(ends['dataset'], 'data set')}{f' ({missing} of the paper are not run yet)' if missing else ''}, "
+        f"{count(ends['depth'], 'depth')}, {count(ends['repeat'], 'repeat')} with splits of their own"
+        f"{', each method with a GLM output layer and without' if both else ''}. SteinGLM is the paper's formula "
         'verbatim (score "identity"); "standardized" is the score that this library takes by default.\n\n'
         f"Made with {versions}; {environment['processor']}, {environment['cores']} cores.{took}"
     )
+
+
+def count(values: "pd.Series[Any]", noun: str) -> str:
+    """How many different values there are, with their noun.
+
+    >>> count(pd.Series([10, 10, 20]), "depth"), count(pd.Series([10]), "depth")
+    ('2 depths', '1 depth')
+    """
+    number = values.nunique()
+    return f"{number} {noun}{'s' if number != 1 else ''}"
 
 
 def _how() -> str:
@@ -79,12 +91,13 @@ def _how() -> str:
         "the repeats, which share splits and mini-batches, Holm-corrected over the rows; and one over the data sets' "
         "mean differences, in units of the pooled sd, Holm-corrected over a claim's comparisons. A claim *holds* if "
         "SteinGLM is better in nine of ten rows and over the data sets (p < 0.05) in every comparison, and *holds "
-        "partly* if it is better in more than half of the rows of one."
+        "partly* if it is better in more than half of the rows of one comparison, in some of them significantly. It is "
+        "*undecided* as long as the data sets are too few for a test over them to reach that level."
     )
 
 
 def _paragraph(claim: Claim) -> str:
-    lines = [f"**{claim.text}** It **{claim.verdict}**."]
+    lines = [f"**{claim.text}** It {'is ' if claim.verdict == 'undecided' else ''}**{claim.verdict}**."]
     lines += [_evidence(each, p) for each, p in zip(claim.comparisons, claim.p, strict=True)]
     return "\n".join(lines)
 
@@ -99,12 +112,16 @@ def _evidence(each: Comparison, p: float) -> str:
 def _table(rows: pd.DataFrame, number: int) -> str:
     lines = table(rows, number)
     measure = "RMSE (lower is better)" if TABLES[number] == "regression" else "AUC (higher is better)"
-    averaged = number in (4, 5)
+    averaged, compared = number in (4, 5), bool(lines["paper_mean"].notna().any())
     text = (
         f"Test {measure}, {'averaged over the data sets, ' if averaged else ''}mean over repeats"
-        f"{'' if averaged else ' ± sd'}. Second line of a cell: the paper's"
-        f"{'' if averaged else ', and the difference in units of the pooled sd'}."
+        f"{'' if averaged else ' ± sd'}."
     )
+    if compared:
+        beside = "" if averaged else ", and the difference in units of the pooled sd"
+        text += f" Second line of a cell: the paper's{beside}."
+    elif averaged:
+        text += " The paper's averages are over more data sets and are not compared."
     first = ["output layer", "depth"] if averaged else ["data set", "depth"]
     head = "| " + " | ".join([*first, *(TITLES[method] for method in METHODS)]) + " |"
     rule = "|---|---:|" + "---|" * len(METHODS)
@@ -139,20 +156,31 @@ def outside(rows: pd.DataFrame) -> pd.DataFrame:
 def agreement(rows: pd.DataFrame) -> str:
     """How many of SteinGLM's means lie near the paper's, in a sentence."""
     lines = pd.concat([table(rows, number) for number in (2, 3)], ignore_index=True)
-    total, far = (int((part["method"] == "steinglm").sum()) for part in (lines, outside(rows)))
+    lines = lines[lines["paper_mean"].notna()]
+    far = outside(rows)
+    total, away = (int((part["method"] == "steinglm").sum()) for part in (lines, far))
     return (
-        f"Of SteinGLM's {total} cells in Tables 2 and 3, {total - far} lie within {LIMIT:g} of the paper's sd of the "
-        "paper's mean."
+        f"Of SteinGLM's {total} cells in Tables 2 and 3, {total - away} lie within {LIMIT:g} of the paper's sd of the "
+        f"paper's mean; of all methods' {len(lines)}, {len(lines) - len(far)}."
     )
 
 
-def _outside(rows: pd.DataFrame) -> str:
-    listed = [
-        f"- {TITLES[line['method']]} on {line['dataset'].replace('_', ' ')}, depth {line['depth']}: "
-        f"{line['mean']:.4f}, the paper's {line['paper_mean']:.4f} ± {line['paper_sd']:.4f} "
-        f"({line['away']:+.1f} of its sd)"
+def distant(rows: pd.DataFrame) -> list[str]:
+    """Every mean that is far from the paper's, in a sentence each; the median tells if one network did it."""
+    own = rows[rows["quantity"] == "test_metric"]
+    own = own.astype({"dataset": str, "method": str, "output": str, "value": float})
+    medians = own.groupby(["dataset", "depth", "method", "output"])["value"].median()
+    return [
+        f"{TITLES[line['method']]} on {line['dataset'].replace('_', ' ')}, depth {line['depth']}: "
+        f"{line['mean']:.4f} ± {line['sd']:.4f}, median "
+        f"{medians[line['dataset'], line['depth'], line['method'], line['output']]:.4f}; the paper's "
+        f"{line['paper_mean']:.4f} ± {line['paper_sd']:.4f} ({line['away']:+.1f} of its sd)"
         for _, line in outside(rows).iterrows()
     ]
+
+
+def _outside(rows: pd.DataFrame) -> str:
+    listed = [f"- {each}" for each in distant(rows)]
     return "\n".join([agreement(rows), *([""] if listed else []), *listed])
 
 

@@ -68,3 +68,12 @@ def test_a_part_of_a_study_compares_what_it_has() -> None:
         1,
     ]  # all with the GLM: no benchmark has its own output
     assert found[0].comparisons[0].rows == 1
+
+
+@pytest.mark.parametrize(("names", "decided"), [(EVERY[:6], True), (EVERY[:5], False), (EVERY[:1], False)])
+def test_too_few_data_sets_leave_a_claim_undecided(names: list[str], decided: bool) -> None:
+    """With k data sets the smallest p is 2^-k, times three comparisons: below 0.05 from six on."""
+    rows = made(steinglm=0.01)
+    first, *_ = claims.claims(rows[rows["dataset"].isin(names)])
+    assert (first.verdict != "undecided") == decided
+    assert first.verdict in claims.VERDICTS

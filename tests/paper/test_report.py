@@ -22,7 +22,7 @@ def test_the_report_has_every_part() -> None:
     rows = made(steinglm=0.01)
     text = report.markdown(rows, ENVIRONMENT)
     assert "4,000 trained networks" in text
-    assert "The run took 2 minutes" in text
+    assert "The run took 2.0 minutes" in text
     assert "SteinGLM predicts better than every benchmark (Tables 2 and 3).** It **holds**." in text
     assert "against Orthogonal with GLM: better in 40 of 40 rows" in text
     for number in (2, 3, 4, 5):
