@@ -14,8 +14,8 @@ from steinglm.paper.tables import table
 from steinglm.styles import STYLES
 
 __all__ = [
-    "FIGURES", "LIMIT", "agreement", "count", "distant", "documents", "figure", "figures_of", "growth", "markdown", "outside",
-    "times", "trajectories",
+    "FIGURES", "LIMIT", "agreement", "count", "distant", "documents", "figure", "figures_of", "growth", "markdown",
+    "outside", "times", "trajectories",
 ]  # fmt: skip
 
 FIGURES = {2: "regression", 3: "binary"}  # the paper's: the trajectories of training losses
