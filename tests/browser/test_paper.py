@@ -16,7 +16,9 @@ def test_filters_are_in_the_link_and_a_cell_opens_its_experiment(page: "Page", a
     page.locator(".st-key-depths").get_by_text("10", exact=True).click()
     page.wait_for_url("**depths=20**", timeout=PATIENCE)
     page.get_by_role("heading", name="10 layers").wait_for(state="hidden", timeout=PATIENCE)
-    # the first row, SteinGLM's column; the table is drawn on a canvas
+    page.locator('[data-test-script-state="notRunning"]').wait_for(timeout=PATIENCE)
+    page.wait_for_timeout(1000)  # the table is drawn on a canvas, whose end cannot be waited for
+    # the first row, SteinGLM's column
     cells = page.locator(".st-key-table_2 .dvn-scroller")
     cells.evaluate("el => el.scrollIntoView({ block: 'center' })")
     cells.click(position={"x": 450, "y": 52})
