@@ -21,6 +21,8 @@ def test_filters_are_in_the_link_and_a_cell_opens_its_experiment(page: "Page", a
     # the first row, SteinGLM's column
     cells = page.locator(".st-key-table_2 .dvn-scroller")
     cells.evaluate("el => el.scrollIntoView({ block: 'center' })")
-    cells.click(position={"x": 450, "y": 52})
+    cells.hover(position={"x": 450, "y": 52})
+    page.wait_for_timeout(500)  # the canvas learns first where the mouse is
+    cells.click(position={"x": 450, "y": 52}, delay=100)
     page.wait_for_url("**depth=20&score=identity**", timeout=PATIENCE)
     page.get_by_text("On Abalone, 20 layers of tanh").wait_for(timeout=PATIENCE)
