@@ -19,7 +19,7 @@ from torch import Tensor
 
 from steinglm.exceptions import InvalidInputError
 
-__all__ = ["SCORES", "cross_moment", "directions", "random_frame"]
+__all__ = ["SCORES", "cross_moment", "directions", "moment_and_mean", "random_frame"]
 
 CHUNK_ELEMENTS = 1 << 17  # 1 MB of float64: stays in the cache, and bounds the memory
 Chunks = Iterable[tuple[Tensor, Tensor]]

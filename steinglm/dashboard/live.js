@@ -324,7 +324,8 @@ class View {
   // Report how a person has set the charts; Python sends it back, by when they may be set otherwise again.
   tell() {
     this.told.push(JSON.stringify(this.look));
-    this.keep("look", this.look);  // not a trigger, of which a run of the script that is overtaken may lose one
+    // Not a trigger, of which a run of the script that is overtaken may lose one; `at` makes the same look again a change.
+    this.keep("look", { ...this.look, at: Date.now() });
   }
 
   // Follow Python where it says something new: a link, and not an echo of what it was told.

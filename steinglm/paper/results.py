@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -20,20 +19,16 @@ __all__ = ["kept", "read"]
 @cache
 def kept() -> tuple[pd.DataFrame, Mapping[str, Any]]:
     """The rows and the environment of the run that comes with the library."""
-    return _read(files("steinglm.paper"))
+    return read(files("steinglm.paper"))
 
 
-def read(folder: Path) -> tuple[pd.DataFrame, Mapping[str, Any]]:
+def read(folder: Traversable) -> tuple[pd.DataFrame, Mapping[str, Any]]:
     """The rows and the environment that `run.run` wrote into a folder.
 
     Raises
     ------
     InvalidInputError : a file is missing, cut off, or of another kind
     """
-    return _read(folder)
-
-
-def _read(folder: Traversable) -> tuple[pd.DataFrame, Mapping[str, Any]]:
     with_rows, with_environment = folder.joinpath(ROWS), folder.joinpath(ENVIRONMENT)
     try:
         with with_rows.open("rb") as file:

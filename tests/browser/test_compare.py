@@ -164,6 +164,10 @@ def test_hidden_methods_and_axes_are_in_the_link_and_come_back_with_it(page: "Pa
     page.locator(".methods").get_by_role("button", name="He normal").click()
     page.wait_for_url("**hidden=glorot_normal&**", timeout=PATIENCE)
     assert shown(page, SIGNAL) == ["steinglm", "he_normal", "orthogonal"]
+    page.go_back()
+    wait_until(lambda: shown(page, SIGNAL) == ["steinglm", "orthogonal"])
+    page.locator(".methods").get_by_role("button", name="He normal").click()  # the same once more
+    page.wait_for_url("**hidden=glorot_normal&**", timeout=PATIENCE)
 
 
 def test_a_presentation_has_large_charts_no_side_bar_and_a_way_back(page: "Page", app_url: str) -> None:
