@@ -1,58 +1,38 @@
-"""Parkinsons telemonitoring (D5), the one data set of the paper that does not travel with the package. It is
+"""Parkinsons telemonitoring (D5), the one table of the paper that does not travel with the package. It is
 taken from the user's own folder, else from the user's cache, else downloaded from UCI into that cache, and
 checked against its SHA-256 before it is given its name, so that a file with that name is always whole."""
 
 import hashlib
 import io
-import os
-import sys
-import tempfile
-import urllib.request
 import zipfile
 import zlib
 from functools import lru_cache
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPException
 from pathlib import Path
-from urllib.error import HTTPError
 
 import pandas as pd
-from tqdm import tqdm
 
+from steinglm.datasets import fetch
 from steinglm.datasets.dataset import Dataset
 from steinglm.exceptions import DataUnavailableError
 
-__all__ = ["cache_folder", "download", "find", "load"]
+__all__ = ["download", "find", "load"]
 
 FILE = "parkinsons_updrs.data"
 LOCAL_FILES = ("parkinsons_telemonitoring.parquet", FILE)
 PAGE = "https://archive.ics.uci.edu/dataset/189"
 URL = "https://archive.ics.uci.edu/static/public/189/parkinsons+telemonitoring.zip"
 SHA256 = "f2c7d5025dec4e92e7feae367a5f7ccf58789a10ac6b54bdf15976c599f9dd39"  # of FILE, not of the archive
-TIMEOUT = 30.0  # seconds without a byte
 LARGEST = 50_000_000  # bytes; the real archive and file are below one million
 TARGET, EXCLUDED = "total_UPDRS", ("subject#", "motor_UPDRS")  # motor_UPDRS is a part of the response
 WIDTH = 22  # columns
 
 
-def cache_folder() -> Path:
-    """The user's cache: $XDG_CACHE_HOME/steinglm where that is set, else the system's usual place."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(base):
-        return Path(base) / "steinglm"
-    if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/AppData/Local")
-        return Path(local) / "steinglm" / "Cache"
-    home = "~/Library/Caches" if sys.platform == "darwin" else "~/.cache"
-    return Path(os.path.expanduser(home)) / "steinglm"
-
-
 def find() -> Path | None:
     """The file in $STEINGLM_DATA or, whole, in the cache; None if there is neither. Never downloads."""
-    if folder := os.environ.get("STEINGLM_DATA"):
-        for name in LOCAL_FILES:
-            if (path := Path(folder).expanduser() / name).is_file():
-                return path
-    cached = cache_folder() / FILE
+    if own := fetch.own_file(*LOCAL_FILES):
+        return own
+    cached = fetch.cache_folder() / FILE
     if cached.is_file() and hashlib.sha256(cached.read_bytes()).hexdigest() == SHA256:
         return cached
     return None
@@ -99,34 +79,12 @@ def download() -> Path:
     DataUnavailableError : no network, a time-out, a wrong checksum, a cache that cannot be written.
     """
     try:
-        content = _extract(_get(URL))
+        content = _extract(fetch.get(URL, label="parkinsons", largest=LARGEST))
         if (found := hashlib.sha256(content).hexdigest()) != SHA256:
             raise ValueError(f"its SHA-256 is {found}, not {SHA256}")
-        return _store(content, cache_folder() / FILE)
+        return fetch.store(content, fetch.cache_folder() / FILE)
     except (OSError, ValueError, HTTPException, zipfile.BadZipFile, zlib.error, EOFError) as err:
         raise DataUnavailableError(_advice(f"{URL} could not be downloaded ({err})")) from err
-
-
-def _open(url: str) -> HTTPResponse:
-    try:
-        answer: HTTPResponse = urllib.request.urlopen(url, timeout=TIMEOUT)
-    except HTTPError as err:
-        err.close()  # the error holds the answer, and with it an open socket
-        raise
-    return answer
-
-
-def _get(url: str) -> bytes:
-    body = bytearray()
-    with _open(url) as answer:
-        size = int(answer.headers.get("Content-Length") or 0) or None
-        with tqdm(desc="parkinsons", total=size, unit="B", unit_scale=True) as bar:
-            while chunk := answer.read(1 << 16):
-                body += chunk
-                bar.update(len(chunk))
-                if len(body) > LARGEST:
-                    raise ValueError(f"more than {LARGEST} bytes came")
-    return bytes(body)
 
 
 def _extract(archive: bytes) -> bytes:
@@ -137,20 +95,5 @@ def _extract(archive: bytes) -> bytes:
         return folder.read(members[0])
 
 
-def _store(content: bytes, path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f"{FILE}.", delete=False) as part:
-        part.write(content)
-    try:
-        os.replace(part.name, path)  # atomic: whoever else looks sees no file, or a whole one
-    except OSError:
-        os.unlink(part.name)
-        raise
-    return path
-
-
 def _advice(problem: str) -> str:
-    return (
-        f"the data set 'parkinsons' is not available: {problem}; download {FILE} from {PAGE} by hand and set "
-        "the environment variable STEINGLM_DATA to the folder that holds it, or try again with a network"
-    )
+    return fetch.advice("parkinsons", problem, file=FILE, source=PAGE)

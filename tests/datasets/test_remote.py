@@ -5,7 +5,6 @@ import hashlib
 import io
 import os
 import socket
-import sys
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from steinglm.datasets import available, design, load, prepare, remote
+from steinglm.datasets import available, design, fetch, load, prepare, remote
 from steinglm.exceptions import DataUnavailableError
 
 COLUMNS = ["subject#", "age", "sex", "test_time", "motor_UPDRS", "total_UPDRS", *(f"v{i}" for i in range(16))]
@@ -135,7 +134,7 @@ def test_without_a_network_the_error_says_what_to_do(home: Path) -> None:
 def test_a_silent_server_times_out(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setattr(remote, "URL", f"http://127.0.0.1:{silent.getsockname()[1]}/x.zip")
-        monkeypatch.setattr(remote, "TIMEOUT", 0.2)
+        monkeypatch.setattr(fetch, "TIMEOUT", 0.2)
         with pytest.raises(DataUnavailableError, match="timed out"):
             load("parkinsons")
 
@@ -187,25 +186,6 @@ def test_an_empty_folder_falls_through_to_the_download(
 ) -> None:
     monkeypatch.setenv("STEINGLM_DATA", str(home / "absent"))
     assert len(load("parkinsons").X) == 30
-
-
-@pytest.mark.parametrize(
-    ("platform", "variable", "expected"),
-    [
-        ("linux", "", ".cache/steinglm"),
-        ("darwin", "", "Library/Caches/steinglm"),
-        ("win32", "", "AppData/Local/steinglm/Cache"),
-        ("linux", "relative", ".cache/steinglm"),  # the XDG rules: a relative path is ignored
-    ],
-)
-def test_the_cache_is_where_the_system_keeps_caches(
-    home: Path, monkeypatch: pytest.MonkeyPatch, platform: str, variable: str, expected: str
-) -> None:
-    monkeypatch.setattr(sys, "platform", platform)
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("XDG_CACHE_HOME", variable)
-    monkeypatch.delenv("LOCALAPPDATA", raising=False)
-    assert remote.cache_folder() == home / expected
 
 
 REAL = os.environ.get("STEINGLM_DATA")
