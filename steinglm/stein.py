@@ -4,13 +4,14 @@ For h with a density p the second-order score is S2(h) = (grad^2 p)(h) / p(h), a
 multi-index model E(y | h) = g(B^T h) (the paper's equation for E[y S2(x)]): the eigenvectors of the cross-moment
 span the directions that the response depends on. `cross_moment` estimates it under one of the `SCORES`, from rows that
 may come in chunks; `directions` gives its leading eigenvectors, ordered and signed so that a result does not depend on
-the LAPACK build.
+the LAPACK build. Many responses y_1 .. y_C have the moments M_1 .. M_C, and the leading left singular vectors of
+[M_1 .. M_C] as their directions.
 """
 
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
@@ -19,15 +20,33 @@ from torch import Tensor
 
 from steinglm.exceptions import InvalidInputError
 
-__all__ = ["SCORES", "cross_moment", "directions", "moment_and_mean", "random_frame"]
+__all__ = ["SCORES", "Moments", "cross_moment", "directions", "moments", "random_frame"]
 
 CHUNK_ELEMENTS = 1 << 17  # 1 MB of float64: stays in the cache, and bounds the memory
 Chunks = Iterable[tuple[Tensor, Tensor]]
 
 
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """What one pass over the rows gives: float64, on the device of the rows.
+
+    cross : (..., d, d), the cross-moment; (..., C, d, d) for C responses
+    mean : (..., d), the mean of h
+    covariance : (..., d, d), the population covariance of h; None unless it was asked for
+    """
+
+    cross: Tensor
+    mean: Tensor
+    covariance: Tensor | None = None
+
+
 @dataclass
 class _Sums:
-    """Sums over rows of u = h - h0 and v = y - y0, about a shift that keeps them well conditioned."""
+    """Sums over rows of u = h - h0 and v = y - y0, about a shift that keeps them well conditioned.
+
+    Tables of h and responses y broadcast against one another: for C responses, h has an axis of length 1 where
+    y has C.
+    """
 
     h0: Tensor  # (..., d)
     y0: Tensor  # (...)
@@ -42,12 +61,13 @@ class _Sums:
 def _accumulate(chunks: Chunks, h0: Tensor, y0: Tensor, *, second: bool) -> _Sums:
     """Pass over the rows once. `second` asks for the whole of sum u u^T, else only its diagonal is summed."""
     *lead, d = h0.shape
-    square = h0.new_zeros(*lead, d, d)
-    uu = torch.zeros_like(square if second else h0)
-    sums = _Sums(h0, y0, 0, torch.zeros_like(h0), torch.zeros_like(y0), torch.zeros_like(h0), uu, square)
+    both = torch.broadcast_shapes(lead, y0.shape)
+    uu = h0.new_zeros(*lead, d, d) if second else torch.zeros_like(h0)
+    zeros = torch.zeros_like(h0), torch.zeros_like(y0), h0.new_zeros(*both, d)
+    sums = _Sums(h0, y0, 0, *zeros, uu, h0.new_zeros(*both, d, d))
     for h, y in chunks:
         # Units before rows: narrow GEMMs run along contiguous memory, in less than half of the time.
-        u = torch.empty(*lead, d, h.shape[-2], dtype=torch.float64).copy_(h.mT).sub_(h0[..., None])
+        u = h0.new_empty(*lead, d, h.shape[-2]).copy_(h.mT).sub_(h0[..., None])
         v = (y.double() - y0[..., None])[..., None, :]  # (..., 1, c)
         sums.n += h.shape[-2]
         sums.u += u.sum(-1)
@@ -79,7 +99,8 @@ def _centered(sums: _Sums) -> tuple[Tensor, Tensor]:
 
 def _identity(sums: _Sums) -> Tensor:
     """M = (1/n) sum y_i (h_i h_i^T - I), the paper's empirical cross-moment with S2(h) = h h^T - I."""
-    return sums.vuu / sums.n - _each(sums.v / sums.n) * torch.eye(sums.u.shape[-1], dtype=torch.float64)
+    identity = torch.eye(sums.u.shape[-1], dtype=torch.float64, device=sums.u.device)
+    return sums.vuu / sums.n - _each(sums.v / sums.n) * identity
 
 
 def _variances(R: Tensor) -> Tensor:
@@ -127,14 +148,16 @@ def cross_moment(
     h : tensor or array of shape (n, d), or an iterable of chunks of rows (c, d)
         Chunks are passed over once and never held together, so that n is not bounded by memory. A tensor may have
         leading axes (..., n, d): so many tables, each with a moment of its own, in a fraction of the time.
-    y : tensor or array of shape (n,), or (..., n) like h, or an iterable of chunks (c,) that go with those of `h`
+    y : tensor or array of shape (n,) or (n, 1), or (n, C) for C responses, or an iterable of chunks with those of `h`
+        With leading axes like those of h: (..., n) or (..., n, C).
     score : one of `SCORES`
         "identity" is the paper's formula verbatim (y h h^T - y I); "standardized" meets the assumption h ~ N(0, I)
         by standardizing h and centering y; "gaussian" uses the score of a normal density with h's own covariance.
 
     Returns
     -------
-    A symmetric float64 tensor of shape (..., d, d), accumulated in float64 whatever the input's dtype.
+    A symmetric float64 tensor of shape (..., d, d), accumulated in float64 whatever the input's dtype; for C
+    responses (..., C, d, d), one moment each.
 
     Raises
     ------
@@ -146,74 +169,106 @@ def cross_moment(
     tensor([[ 0.0000,  0.0000],
             [ 0.0000, -0.5000]], dtype=torch.float64)
     """
-    return moment_and_mean(h, y, score)[0]
+    if isinstance(h, np.ndarray | Tensor):
+        return moments([(_tensor(h), _tensor(y))], score).cross
+    return moments(_paired(h, y), score).cross
 
 
-def moment_and_mean(
-    h: Tensor | np.ndarray | Iterable[Tensor], y: Tensor | np.ndarray | Iterable[Tensor], score: str
-) -> tuple[Tensor, Tensor]:
-    """The cross-moment (see `cross_moment`) and the mean of h (..., d), which falls out of the same pass."""
+def moments(
+    chunks: Chunks,
+    score: str,
+    *,
+    y_mean: Tensor | None = None,
+    covariance: bool = False,
+) -> Moments:
+    """The cross-moment (see `cross_moment`), and the mean and covariance of h, which fall out of the same pass.
+
+    Parameters
+    ----------
+    chunks : pairs h (..., c, d) and y (..., c) or (..., c, C); a list of one pair is a table held in memory
+    y_mean : the mean of y over all chunks, () or (C,), if it is known: one GEMM a chunk, else two
+    covariance : whether to give it; another GEMM
+    """
     if score not in SCORES:
         raise InvalidInputError("score", f"one of {', '.join(SCORES)}", score, "choose one of these")
-    if isinstance(h, np.ndarray | Tensor):
-        sums = _sums_of_table(_tensor(h), _tensor(y), score)
+    second = covariance or score == "gaussian"
+    if isinstance(chunks, list) and len(chunks) == 1:
+        h, y = chunks[0]
+        sums = _sums_of_table(h, y, score, second)
     else:
-        sums = _sums_of_chunks(h, y, score)
-    M = SCORES[score](sums)
-    if not torch.isfinite(M).all():
+        sums = _sums_of_chunks(chunks, score, second, y_mean)
+    cross, mean = SCORES[score](sums), sums.h0 + sums.u / sums.n
+    if not torch.isfinite(cross).all():
         raise InvalidInputError(
             "h and y", "finite numbers", "nan or inf", "drop or impute missing values first"
         )
-    return (M + M.mT) / 2, sums.h0 + sums.u / sums.n  # exactly symmetric
+    R = _centered(sums)[1] if covariance else None
+    if mean.shape[:-1] != cross.shape[:-2]:  # the axis of length 1 that stands where y has its responses
+        mean, R = mean.squeeze(-2), None if R is None else R.squeeze(-3)
+    return Moments((cross + cross.mT) / 2, mean, R)  # exactly symmetric
 
 
-def _sums_of_table(h: Tensor, y: Tensor, score: str) -> _Sums:
-    """The sums about the exact means, so that a centered moment costs one GEMM and no correction."""
+def _aligned(h: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """h (..., n, d) and y (..., n) as they are; for y (..., n, C), h (..., 1, n, d) and y (..., C, n)."""
     _check_rows(h, y)
+    if y.dim() < h.dim():
+        return h, y
+    return (h, y.squeeze(-1)) if y.shape[-1] == 1 else (h.unsqueeze(-3), y.mT)
+
+
+def _sums_of_table(h: Tensor, y: Tensor, score: str, second: bool) -> _Sums:
+    """The sums about the exact means, so that a centered moment costs one GEMM and no correction."""
+    h, y = _aligned(h, y)
     *lead, n, d = h.shape  # tables, samples, units
     size = max(1, CHUNK_ELEMENTS // (d * math.prod(lead)))
     if score == "identity":
-        h0, y0 = torch.zeros(*lead, d, dtype=torch.float64), torch.zeros(lead, dtype=torch.float64)
+        h0, y0 = h.new_zeros(*lead, d, dtype=torch.float64), y.new_zeros(y.shape[:-1], dtype=torch.float64)
     else:
         h0 = torch.stack([part.sum(-2, dtype=torch.float64) for part in h.split(size, -2)]).sum(0) / n
         y0 = y.mean(-1, dtype=torch.float64)
     chunks = zip(h.split(size, -2), y.split(size, -1), strict=True)
-    return _accumulate(chunks, h0, y0, second=score == "gaussian")
+    return _accumulate(chunks, h0, y0, second=second)
 
 
-def _sums_of_chunks(h: Iterable[Tensor], y: Iterable[Tensor], score: str) -> _Sums:
-    """The sums about the first chunk's means; `_centered` corrects for the difference, for which it needs u u^T."""
-    chunks = _checked(zip_longest(h, y))
-    first = next(chunks, None)
+def _sums_of_chunks(chunks: Chunks, score: str, second: bool, y_mean: Tensor | None) -> _Sums:
+    """The sums about the first chunk's means; `_centered` corrects for the difference.
+
+    Where y's mean differs from the shift, the correction takes the whole of sum u u^T.
+    """
+    pairs = _checked(chunks)
+    first = next(pairs, None)
     if first is None:
         raise InvalidInputError("h", "at least one chunk of rows", "none", "pass a non-empty iterable")
-    h0, y0 = first[0].double().mean(0), first[1].double().mean()
+    h, y = first
+    h0, y0 = h.mean(-2, dtype=torch.float64), y.mean(-1, dtype=torch.float64)
+    if y_mean is not None:
+        y0 = torch.zeros_like(y0) + (y_mean if y_mean.numel() > 1 else y_mean.reshape(()))
     if score == "identity":
         h0, y0 = torch.zeros_like(h0), torch.zeros_like(y0)
-
-    def rows() -> Iterator[tuple[Tensor, Tensor]]:
-        yield first
-        yield from chunks
-
-    return _accumulate(rows(), h0, y0, second=score != "identity")
+    exact = score == "identity" or y_mean is not None
+    return _accumulate(chain([first], pairs), h0, y0, second=second or not exact)
 
 
-def _checked(chunks: Iterable[tuple[Tensor | None, Tensor | None]]) -> Iterator[tuple[Tensor, Tensor]]:
+def _checked(chunks: Chunks) -> Iterator[tuple[Tensor, Tensor]]:
     d: int | None = None
     for h, y in chunks:
-        if h is None or y is None:
-            got = "more of y" if h is None else "more of h"
+        h, y = _aligned(h, y)
+        if d is not None and h.shape[-1] != d:
+            raise InvalidInputError(
+                "h", f"chunks of {d} columns", h.shape[-1], "give every chunk the same columns"
+            )
+        d = h.shape[-1]
+        yield h, y
+
+
+def _paired(h: Iterable[Tensor], y: Iterable[Tensor]) -> Iterator[tuple[Tensor, Tensor]]:
+    for chunk, responses in zip_longest(h, y):
+        if chunk is None or responses is None:
+            got = "more of y" if chunk is None else "more of h"
             raise InvalidInputError(
                 "h and y", "as many chunks of one as of the other", got, "pair the chunks"
             )
-        h, y = _tensor(h), _tensor(y)
-        _check_rows(h, y)
-        if d is not None and h.shape[1] != d:
-            raise InvalidInputError(
-                "h", f"chunks of {d} columns", h.shape[1], "give every chunk the same columns"
-            )
-        d = h.shape[1]
-        yield h, y
+        yield _tensor(chunk), _tensor(responses)
 
 
 def _tensor(values: Any) -> Tensor:
@@ -224,9 +279,12 @@ def _tensor(values: Any) -> Tensor:
 def _check_rows(h: Tensor, y: Tensor) -> None:
     if h.dim() < 2 or 0 in h.shape:
         raise InvalidInputError("h", "a table (n, d) with n, d >= 1", tuple(h.shape), "one row a sample")
-    if y.shape != h.shape[:-1]:
+    if y.shape[: h.dim() - 1] != h.shape[:-1] or y.dim() > h.dim() or 0 in y.shape:
         raise InvalidInputError(
-            "y", f"of shape {tuple(h.shape[:-1])}", tuple(y.shape), "one response a row of h"
+            "y",
+            f"of shape {tuple(h.shape[:-1])}, and an axis more for many responses",
+            tuple(y.shape),
+            "one response, or one row of responses, a row of h",
         )
 
 
@@ -234,12 +292,13 @@ def directions(moment: Tensor, k: int, *, generator: torch.Generator | None = No
     """The top k eigenvectors of a cross-moment: the estimator of B in the paper's E[y S2(x)] = B C B^T.
 
     Eigenvalues are ordered by absolute value, largest first (a c_j may be negative); each eigenvector's entry of
-    largest magnitude is positive. Where k > d, the d eigenvectors are followed by columns of random orthogonal
-    frames: copies would stay tied for ever.
+    largest magnitude is positive. For C moments these are the left singular vectors and the singular values of
+    [M_1 .. M_C]. Where k > d, the d vectors are followed by columns of random orthogonal frames: copies would stay
+    tied for ever.
 
     Parameters
     ----------
-    moment : tensor (d, d), symmetric
+    moment : tensor (d, d), symmetric, or (C, d, d)
     k : the number of directions, 1 or more
     generator : where the random columns come from; needed only if k > d
 
@@ -251,15 +310,15 @@ def directions(moment: Tensor, k: int, *, generator: torch.Generator | None = No
     >>> vectors.flatten().tolist(), eigenvalues.tolist()
     ([0.0, 1.0], [-3.0, 1.0])
     """
-    if moment.dim() != 2 or moment.shape[0] != moment.shape[1]:
-        raise InvalidInputError("moment", "a square matrix (d, d)", tuple(moment.shape), "see cross_moment")
+    if moment.dim() not in (2, 3) or moment.shape[-2] != moment.shape[-1]:
+        raise InvalidInputError(
+            "moment", "a square matrix (d, d), or (C, d, d)", tuple(moment.shape), "see cross_moment"
+        )
     if k < 1:
         raise InvalidInputError("k", "1 or more", k, "a layer has at least one unit")
     if not torch.isfinite(moment).all():
         raise InvalidInputError("moment", "finite", "nan or inf", "see cross_moment")
-    eigenvalues, V = torch.linalg.eigh(moment.double())  # (d,), (d, d)
-    order = eigenvalues.abs().argsort(descending=True, stable=True)
-    eigenvalues, V = eigenvalues[order], V[:, order]
+    V, eigenvalues = _singular(moment.double()) if len(moment) > 1 and moment.dim() == 3 else _eigen(moment)
     pivot = V.abs().argmax(0, keepdim=True)
     V = V * V.gather(0, pivot).sign()
     d = V.shape[0]
@@ -269,8 +328,20 @@ def directions(moment: Tensor, k: int, *, generator: torch.Generator | None = No
                 "generator", f"a torch.Generator when k > d ({k} > {d})", None, "pass generator="
             )
         frames = [random_frame(d, d, generator=generator) for _ in range(-(-(k - d) // d))]
-        V = torch.cat([V, *frames], dim=1)
+        V = torch.cat([V, *(frame.to(V.device) for frame in frames)], dim=1)
     return V[:, :k], eigenvalues
+
+
+def _eigen(moment: Tensor) -> tuple[Tensor, Tensor]:
+    eigenvalues, V = torch.linalg.eigh(moment.reshape(moment.shape[-2:]).double())  # (d,), (d, d)
+    order = eigenvalues.abs().argsort(descending=True, stable=True)
+    return V[:, order], eigenvalues[order]
+
+
+def _singular(moments: Tensor) -> tuple[Tensor, Tensor]:
+    stacked = torch.cat(list(moments), dim=1)  # (d, C d)
+    U, singular, _ = torch.linalg.svd(stacked, full_matrices=False)
+    return U, singular
 
 
 def random_frame(d: int, k: int, *, generator: torch.Generator) -> Tensor:

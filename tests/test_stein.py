@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from steinglm.exceptions import InvalidInputError
-from steinglm.stein import SCORES, cross_moment, directions, random_frame
+from steinglm.stein import SCORES, cross_moment, directions, moments, random_frame
 from tests import reference
 
 G: dict[str, Callable[[Tensor], Tensor]] = {  # rows x (m, d) -> y (m,)
@@ -261,8 +261,19 @@ TABLE = torch.ones(12, 3)
     ("h", "y", "score", "message"),
     [
         (TABLE, TABLE[:, 0], "second", "score must be one of identity, standardized, gaussian, got second"),
-        (TABLE, TABLE[:5, 0], "identity", r"y must be of shape \(12,\), got \(5,\)"),
-        (TABLE, TABLE, "identity", r"y must be of shape \(12,\), got \(12, 3\)"),
+        (
+            TABLE,
+            TABLE[:5, 0],
+            "identity",
+            r"y must be of shape \(12,\), and an axis more for many responses, got \(5,\)",
+        ),
+        (
+            TABLE,
+            TABLE[:, :, None],
+            "identity",
+            r"y must be of shape \(12,\), .*, got \(12, 3, 1\); one response, or",
+        ),
+        (TABLE, TABLE[:, :0], "identity", r"y must be of shape \(12,\), .*, got \(12, 0\)"),
         (TABLE[0], TABLE[0], "identity", r"h must be a table \(n, d\)"),
         (TABLE[:0], TABLE[:0, 0], "identity", r"h must be a table \(n, d\)"),
         (TABLE[:, :0], TABLE[:, 0], "identity", r"h must be a table \(n, d\)"),
@@ -282,7 +293,7 @@ def test_input_that_cannot_be_used_is_refused(h: object, y: object, score: str, 
 @pytest.mark.parametrize(
     ("moment", "k", "message"),
     [
-        (torch.ones(2, 3), 1, r"moment must be a square matrix \(d, d\), got \(2, 3\)"),
+        (torch.ones(2, 3), 1, r"moment must be a square matrix \(d, d\), or \(C, d, d\), got \(2, 3\)"),
         (torch.ones(3), 1, "moment must be a square matrix"),
         (torch.eye(2), 0, "k must be 1 or more, got 0"),
         (torch.eye(2), 3, r"generator must be a torch.Generator when k > d \(3 > 2\), got None"),
@@ -304,3 +315,61 @@ def test_many_tables_at_once_are_each_of_them(score: str) -> None:
             torch.testing.assert_close(
                 together[i, j], cross_moment(h[i, j], y[i, j], score), rtol=1e-10, atol=1e-12
             )
+
+
+def many_responses(n: int = 200, d: int = 4) -> tuple[Tensor, Tensor]:
+    g = torch.Generator().manual_seed(5)
+    h = (
+        torch.randn(n, d, generator=g, dtype=torch.float64) @ torch.diag(torch.arange(1.0, d + 1)).double()
+        + 1
+    )
+    return h, torch.stack([h[:, 0] ** 2, h[:, 1] * h[:, 2], h[:, 3]], dim=1)
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_many_responses_have_a_moment_each(score: str) -> None:
+    h, Y = many_responses()
+    each = torch.stack([cross_moment(h, y, score) for y in Y.T])  # (C, d, d)
+    torch.testing.assert_close(cross_moment(h, Y, score), each, rtol=1e-12, atol=1e-12)
+    chunked = cross_moment(iter(h.split(37)), iter(Y.split(37)), score)
+    torch.testing.assert_close(chunked, each, rtol=1e-9, atol=1e-9)
+    tables = cross_moment(torch.stack([h, h + 1]), torch.stack([Y, Y]), score)
+    torch.testing.assert_close(tables[0], each, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_a_column_is_the_vector_exactly(score: str) -> None:
+    h, Y = many_responses()
+    y = Y[:, 0]
+    assert torch.equal(cross_moment(h, y[:, None], score), cross_moment(h, y, score))
+    chunked = [cross_moment(iter(h.split(50)), iter(v.split(50)), score) for v in (y, y[:, None])]
+    assert torch.equal(*chunked)
+    M = cross_moment(h, y, score)
+    for a, b in zip(directions(M, 3), directions(M[None], 3), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_directions_of_many_responses_are_the_left_singular_vectors_of_the_stack() -> None:
+    h, Y = many_responses()
+    M = cross_moment(h, Y)
+    V, singular = directions(M, 4)
+    S = torch.cat(list(M), 1)
+    torch.testing.assert_close(S @ S.T @ V, V * singular**2)
+    assert torch.equal(singular, singular.sort(descending=True).values)
+    torch.testing.assert_close(V.T @ V, torch.eye(4, dtype=torch.float64))
+    assert (V.gather(0, V.abs().argmax(0, keepdim=True)) > 0).all()
+    permuted, _ = directions(M[[2, 0, 1]], 4)
+    torch.testing.assert_close(permuted, V, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_a_known_mean_of_y_saves_the_correction_and_the_covariance_comes_along(score: str) -> None:
+    h, Y = many_responses()
+    for y in (Y, Y[:, 0]):
+        table = moments([(h, y)], score, covariance=True)
+        pairs = list(zip(h.split(30), y.split(30), strict=True))
+        streamed = moments(iter(pairs), score, y_mean=y.mean(0), covariance=True)
+        for found in (table, streamed):
+            torch.testing.assert_close(found.cross, cross_moment(h, y, score), rtol=1e-9, atol=1e-9)
+            torch.testing.assert_close(found.mean, h.mean(0))
+            torch.testing.assert_close(found.covariance, h.T.cov(correction=0))
