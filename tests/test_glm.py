@@ -119,5 +119,52 @@ def test_the_result_is_frozen() -> None:
 
 
 def test_an_unknown_task_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="task must be one of regression, binary, got ranking"):
+    with pytest.raises(
+        InvalidInputError, match="task must be one of regression, binary, multiclass, got ranking"
+    ):
         fitted("ranking")
+
+
+def test_several_responses_are_so_many_ridges_of_one_strength() -> None:
+    h, y = sample("regression")
+    Y = np.column_stack([y, y**2, -h[:, 0]])
+    part = {"h_validation": h[:20], "strengths": (0.5,)}
+    fit = fit_output(h, Y, task="regression", y_validation=Y[:20], **part)
+    assert fit.coefficients.shape == (3, 3)
+    for c in range(3):
+        alone = fit_output(h, Y[:, c], task="regression", y_validation=Y[:20, c], **part)
+        np.testing.assert_allclose(fit.coefficients[:, c], alone.coefficients, rtol=1e-9, atol=1e-12)
+        assert fit.intercept[c] == pytest.approx(float(alone.intercept), rel=1e-9)
+
+
+@pytest.mark.parametrize("most", [0, 500], ids=["lbfgs", "newton"])
+@pytest.mark.parametrize("strength", [1e-2, 1.0, 100.0])
+def test_more_classes_minimize_the_penalized_loss(
+    strength: float, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """sum of cross-entropies + strength |W|^2 / 2 by a general optimizer, with either solver."""
+    monkeypatch.setattr(glm, "MOST_NEWTON", most)
+    h, z = sample("regression")
+    y = np.digitize(z, np.quantile(z, [0.3, 0.6])).astype(float)
+    fit = fit_output(h, y, task="multiclass", h_validation=h, y_validation=y, strengths=(strength,))
+
+    def loss(p: np.ndarray) -> float:
+        W, b = p[:9].reshape(3, 3), p[9:]
+        logits = h @ W + b
+        own = logits[np.arange(len(y)), y.astype(int)]
+        return float(np.sum(np.log(np.exp(logits).sum(1)) - own) + strength * (W**2).sum() / 2)
+
+    best = minimize(loss, np.zeros(12), method="BFGS", options={"gtol": 1e-5})
+    assert loss(np.append(fit.coefficients.ravel(), fit.intercept)) <= best.fun + 1e-6
+    assert fit.losses[0] == pytest.approx(
+        (best.fun - strength * (best.x[:9] ** 2).sum() / 2) / len(y), rel=1e-2
+    )
+
+
+def test_two_classes_with_a_logit_each_are_the_one_logit() -> None:
+    h, y = sample("binary")
+    one, two = (
+        fit_output(h, y, task=task, h_validation=h, y_validation=y) for task in ("binary", "multiclass")
+    )
+    np.testing.assert_allclose(two.coefficients[:, 1] - two.coefficients[:, 0], one.coefficients)
+    assert two.losses == pytest.approx(one.losses)
