@@ -14,6 +14,7 @@ from torch import nn
 from steinglm import datasets
 from steinglm.init import INITIALIZERS, stein_glm_
 from steinglm.mlp import build, stack
+from steinglm.reports import InitReport
 from steinglm.stein import CHUNK_ELEMENTS, cross_moment
 from steinglm.train import Rows, fit
 
@@ -39,19 +40,20 @@ def against_an_epoch() -> None:
     data = datasets.prepare(datasets.load("bank_marketing"), 0)
     features = data.X_train.shape[1]
 
-    def initialize(method: str) -> nn.Module:
+    def initialize(method: str) -> nn.Sequential:
         model = build(features, 20, 40, "tanh")
         options = {"validation": (data.X_validation, data.y_validation)} if method == "steinglm" else {}
-        return INITIALIZERS[method](model, data.X_train, data.y_train, task=data.task, **options)
+        INITIALIZERS[method](model, data.X_train, data.y_train, task=data.task, **options)
+        return model
 
     def orthogonal() -> None:
         for module in build(features, 20, 40, "tanh"):
             if isinstance(module, nn.Linear):
                 nn.init.orthogonal_(module.weight, generator=GENERATOR)
 
-    rows = Rows(data.X_train[None].float(), data.y_train[None].float())
+    rows = Rows(data.X_train[None].float(), data.y_train[None, :, None].float())
     epochs = fit(
-        stack([initialize("glorot_normal")]),  # type: ignore[list-item]
+        stack([initialize("glorot_normal")]),
         rows,
         Rows(rows.X[:, :1], rows.y[:, :1]),
         task=data.task,
@@ -86,7 +88,7 @@ def against_the_gemm() -> None:
         print(f"{name:>28} {flops / took / 1e9:>10.1f} {gemm / took:>8.0%}")
 
 
-def _initialize(X: torch.Tensor, y: torch.Tensor, depth: int) -> nn.Module:
+def _initialize(X: torch.Tensor, y: torch.Tensor, depth: int) -> InitReport:
     width = X.shape[1]
     return stein_glm_(build(width, width, depth, "tanh", torch.float64), X, y, task="regression")
 

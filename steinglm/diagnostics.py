@@ -73,11 +73,14 @@ def saturated_share(a: Tensor, activation: str, after: Tensor | None = None) -> 
 
 
 def moment_eigenvalues(h: Tensor, y: Tensor, score: str) -> Tensor:
-    """The signed eigenvalues (K, d), largest magnitude first, of the cross-moment of h (K, n, d) with y (R, n).
+    """The signed eigenvalues (K, d), largest magnitude first, of the cross-moment of h (K, n, d) with y (R, n, C).
 
-    Network k belongs to repeat k mod R.
+    For several responses they are the singular values of their moments side by side. Network k belongs to repeat
+    k mod R.
     """
-    moments = cross_moment(h, y.repeat(len(h) // len(y), 1), score)
+    moments = cross_moment(h, y.repeat(len(h) // len(y), 1, 1), score)
+    if moments.dim() == 4:  # (K, C, d, d)
+        return torch.linalg.svdvals(moments.movedim(1, 2).flatten(2))
     eigenvalues = torch.linalg.eigvalsh(moments)
     order = eigenvalues.abs().argsort(dim=1, descending=True, stable=True)
     return eigenvalues.gather(1, order)

@@ -8,6 +8,7 @@ __all__ = [
     "DataUnavailableError",
     "EngineError",
     "InvalidInputError",
+    "SharedLayerWarning",
     "SteinGLMError",
 ]
 
@@ -45,3 +46,7 @@ class EngineError(SteinGLMError):
 
 class ConvergenceWarning(UserWarning):
     """A fit stopped before it had converged; its result is still usable."""
+
+
+class SharedLayerWarning(UserWarning):
+    """A model calls a layer more than once; its weights suit the input of the first call."""

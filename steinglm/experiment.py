@@ -5,6 +5,7 @@ and measures what each initialization does to the signal; `train` trains all of 
 they come. Every method of a repeat sees the same split and the same mini-batches, so that comparisons are paired.
 """
 
+import math
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from torch import Tensor, nn
 
 from steinglm import datasets, diagnostics, mlp
 from steinglm.init import INITIALIZERS
+from steinglm.responses import responses
 from steinglm.settings import Experiment
 from steinglm.styles import style
 from steinglm.train import Losses, Rows, StopRules, Trained, evaluate, fit, predict
@@ -60,7 +62,8 @@ class Result:
     """A finished run.
 
     history : method, repeat, epoch, quantity (training_loss, validation_loss), value
-    summary : one row a method and repeat: test_metric (see `metric_name`), best_epoch, best_validation_loss,
+    summary : one row a method and repeat: test_metric (see `metric_name`), test_accuracy (of a classification; nan
+        for a regression), best_epoch, best_validation_loss,
         initialization_seconds, training_seconds (of the whole lock-step run), epochs_to_best_baseline (until the
         training loss reaches the best baseline's final one; nan: never), stopped ("", "target", "patience", "time")
     state : the parameters at the best validation loss, by name: "steinglm.0.hidden1.weight", ...
@@ -83,8 +86,11 @@ def _seeds(*entropy: int) -> np.ndarray:
 
 
 def metric_name(task: str) -> str:
-    """The test metric of a task: RMSE (lower is better, of the response scaled to [0, 1]) or AUC (higher is better)."""
-    return "RMSE" if task == "regression" else "AUC"
+    """The test metric of a task: RMSE (lower is better, of responses scaled to [0, 1]) or AUC (higher is better).
+
+    With more than two classes it is the mean over classes of the AUC of each against the rest.
+    """
+    return {"regression": "RMSE", "binary": "AUC", "multiclass": "macro AUC"}[task]
 
 
 def _networks(
@@ -115,11 +121,9 @@ def _warm_up() -> None:
 
 
 def _network(experiment: Experiment, method: str, repeat: int, data: datasets.Split) -> nn.Sequential:
-    features = data.X_train.shape[1]
+    features, units = data.X_train.shape[1], experiment.units(data.X_train.shape[1])
     # float64, so that what is measured deep in a vanishing signal is the method and not its rounding
-    model = mlp.build(
-        features, experiment.units(features), experiment.depth, experiment.activation, torch.float64
-    )
+    model = mlp.build(features, units, experiment.depth, experiment.activation, torch.float64, data.outputs)
     glm = experiment.output == "glm" or (experiment.output == "paper" and method == "steinglm")
     options: dict[str, Any] = (
         {"alpha": experiment.alpha, "score": experiment.score} if method == "steinglm" else {}
@@ -141,11 +145,12 @@ def _network(experiment: Experiment, method: str, repeat: int, data: datasets.Sp
 
 def _rows(experiment: Experiment, part: str, dtype: torch.dtype, most: int | None = None) -> Rows:
     """The rows (the first `most`) of one part ("train", "validation", "test") of every repeat."""
-    parts = [split(experiment.dataset, experiment.seed, repeat) for repeat in range(experiment.repeats)]
-    X, y = (
-        torch.stack([getattr(data, f"{letter}_{part}")[:most] for data in parts]).to(dtype) for letter in "Xy"
+    splits = [split(experiment.dataset, experiment.seed, repeat) for repeat in range(experiment.repeats)]
+    X = torch.stack([getattr(data, f"X_{part}")[:most] for data in splits])
+    y = torch.stack(
+        [responses(getattr(data, f"y_{part}")[:most], data.task, data.outputs) for data in splits]
     )
-    return Rows(X, y)
+    return Rows(X.to(dtype), y.to(dtype))
 
 
 def initialize(experiment: Experiment, *, max_rows: int | None = None) -> pd.DataFrame:
@@ -246,7 +251,10 @@ def _result(
         ignore_index=True
     )
     summary = pd.DataFrame(names, columns=["method", "repeat"])
-    summary["test_metric"] = _test_metric(predict(trained.best, test), test.y, task)
+    predicted = predict(trained.best, test.X)
+    truth = [test.y[k % len(test.y)] for k in range(len(predicted))]
+    for name, measure in (("test_metric", _test_metric), ("test_accuracy", _test_accuracy)):
+        summary[name] = [measure(z, y, task) for z, y in zip(predicted, truth, strict=True)]
     summary["best_epoch"] = trained.best_epoch.tolist()
     summary["best_validation_loss"] = trained.best_loss.tolist()
     summary["initialization_seconds"] = seconds
@@ -261,17 +269,24 @@ def _result(
     return Result(experiment, history, summary, state)
 
 
-def _test_metric(z: Tensor, y: Tensor, task: str) -> list[float]:
-    """RMSE or AUC of linear predictors z (K, n) against responses y (R, n), network k being of repeat k mod R."""
-    targets = [y[k % len(y)] for k in range(len(z))]
+def _test_metric(z: Tensor, y: Tensor, task: str) -> float:
+    """RMSE or AUC of linear predictors z (n, C) against responses y (n, C); nan where it is not defined."""
     if task == "regression":
-        return [float((a - b).double().square().mean().sqrt()) for a, b in zip(z, targets, strict=True)]
-    return [
-        float(roc_auc_score(b.numpy(), a.numpy()))
-        if torch.isfinite(a).all() and b.min() < b.max()
-        else float("nan")
-        for a, b in zip(z, targets, strict=True)
-    ]
+        return float((z - y).double().square().mean().sqrt())
+    if not torch.isfinite(z).all():
+        return math.nan
+    # an AUC is of ranks: of the logits for two classes, of each class's probability for more
+    scores = z if task == "binary" else z.double().softmax(1)
+    columns = zip(y.T.numpy(), scores.T.numpy(), strict=True)
+    areas = [roc_auc_score(own, score) if own.min() < own.max() else math.nan for own, score in columns]
+    return float(np.mean(areas))
+
+
+def _test_accuracy(z: Tensor, y: Tensor, task: str) -> float:
+    if task == "regression" or not torch.isfinite(z).all():
+        return math.nan
+    hits = (z > 0) == (y > 0.5) if task == "binary" else z.argmax(1) == y.argmax(1)
+    return float(hits.double().mean())
 
 
 def _epochs_to_best_baseline(history: pd.DataFrame, names: list[tuple[str, int]]) -> list[float]:
@@ -293,6 +308,7 @@ def summarize(summary: pd.DataFrame) -> pd.DataFrame:
     """One row a method: mean and sd over repeats of each number, in the order in which the methods came."""
     numbers = [
         "test_metric",
+        "test_accuracy",
         "best_validation_loss",
         "best_epoch",
         "initialization_seconds",

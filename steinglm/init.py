@@ -1,123 +1,147 @@
-"""Initializers that work in place on a torch model, in the manner of `torch.nn.init`.
+"""Initializers that work in place on any torch model, in the manner of `torch.nn.init`.
 
 `stein_glm_` is the paper's Algorithm 1: each hidden layer's weights are alpha times the leading eigenvectors of the
 cross-moment of its input with the response, its bias centers the pre-activation, layer after layer; the output layer
-is a generalized linear model. `glorot_normal_`, `he_normal_` and `orthogonal_` are the paper's baselines. All of them
-draw from the generator they are given, never from torch's global one, and change either the whole model or nothing.
+is a generalized linear model. Layers are Linear ones and convolutions, in the order in which a forward pass meets
+them. `glorot_normal_`, `he_normal_` and `orthogonal_` are the paper's baselines. All of them draw from the generator
+they are given, never from torch's global one, change either the whole model or nothing, and report what they did.
 """
 
+import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.utils.data import DataLoader
 
-from steinglm.checks import as_table, check_alpha, check_choice, check_data, check_values
+from steinglm.checks import check_alpha, check_choice, check_most
 from steinglm.exceptions import InvalidInputError
-from steinglm.glm import OutputFit, fit_output
-from steinglm.mlp import ACTIVATIONS
-from steinglm.stein import SCORES, directions, moment_and_mean, random_frame
-from steinglm.tracing import Link, all_or_nothing, execution_order, inputs_of, linear_layers, visit
+from steinglm.layerwise import (
+    Rule,
+    check_model,
+    glm_output_,
+    inputs_of,
+    left_alone,
+    plan,
+    stein_layers_,
+    usable,
+)
+from steinglm.reports import InitReport, LayerReport
+from steinglm.samples import Layer, draw_fans
+from steinglm.sources import Source, source
+from steinglm.stein import SCORES, random_frame
+from steinglm.tracing import all_or_nothing, layers_of, undisturbed
 
 __all__ = ["INITIALIZERS", "glorot_normal_", "he_normal_", "orthogonal_", "stein_glm_"]
 
 # The sd of a standard normal truncated at two sd; dividing by it restores the stated variance (as Keras does).
 TRUNCATED_SD = 0.87962566103423978
-Data = tuple[Any, Any]  # (X, y): tensors, arrays or data frames
+Data = tuple[Any, Any] | DataLoader[Any]  # (X, y): tensors, arrays or data frames
 
 
 def stein_glm_(
     model: nn.Module,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     task: str,
     alpha: float | str | None = None,
     score: str = "standardized",
     output: str = "glm",
+    output_layer: str | None = None,
+    max_patches: int | None = None,
     validation: Data | None = None,
     generator: torch.Generator | None = None,
-) -> nn.Module:
-    """Initialize a model in place by SteinGLM (the paper's Algorithm 1) and return it.
+) -> InitReport:
+    """Initialize a model in place by SteinGLM (the paper's Algorithm 1) and report what was done.
+
+    Every Linear, Conv1d, Conv2d and Conv3d layer that the forward pass calls is initialized; what else has parameters
+    is left alone, and named in the report. Dropout is off meanwhile; batch normalization works as in the mode that the
+    model is in. Afterwards the modes, running statistics, hooks and global random streams are as they were.
 
     Parameters
     ----------
-    model : a chain of `nn.Linear` layers and activations: an `nn.Sequential`, or a module that calls them in order
-        The last Linear that is called is the output layer; it has one unit (the logit, for two classes).
-    X, y : tensors, arrays or data frames of shapes (n, d) and (n,); standardize the columns of X first
-    task : "regression" or "binary" (y is 0 or 1)
+    model : any module that maps a batch of X to one row of outputs a sample
+    X, y : tensors, arrays or data frames of shapes (n, ...) and (n,), or (n, C) for C responses of a regression
+        Or a `DataLoader` of such pairs in the place of X: it is passed over once a layer, and memory does not grow
+        with n, but for the last hidden layer and y. Standardize a table's columns first.
+    task : "regression", "binary" (y is 0 or 1, one output unit: the logit) or "multiclass" (y is 0 .. C-1, C units)
     alpha : the scaling factor of the hidden layers
-        A positive number; None for 1 / f'(0), the paper's choice (tanh 1, sigmoid 4), and "auto" where f is not
-        differentiable at 0; "auto" for the factor that gives each layer a mean pre-activation variance of 1.
+        A positive number; None for 1 / f'(0), the paper's choice (tanh 1, sigmoid 4), and "auto" where the activation
+        that follows is not differentiable at 0 or not known; "auto" for the factor that gives each layer a mean
+        pre-activation variance of 1.
     score : "identity" (the paper's formula verbatim), "standardized" or "gaussian"; see `stein.cross_moment`
-    output : "glm" fits the output layer (`glm.fit_output`), "stein" gives it the leading eigenvector too
-    validation : rows (X, y) that choose the strength of the GLM's penalty
+    output : "glm" fits the output layer (`glm.fit_output`), "stein" gives it the leading directions too
+    output_layer : the output layer's name in `model.named_modules()`; the last Linear that is called if None
+    max_patches : the most patches of an image, or positions of a sequence, that a layer learns from, drawn anew for
+        each sample; all of them if None
+    validation : rows (X, y), or a DataLoader, that choose the strength of the GLM's penalty
         By default a fifth of the rows, drawn with the generator; the GLM is then fitted again on all rows.
     generator : the source of randomness; a generator seeded with 0 if None
 
     Raises
     ------
     InvalidInputError
-        Data or options that cannot be used, or a model without a Linear layer. The model is then as it was.
+        Data, options or a model that cannot be used. The model is then as it was.
+
+    Warns
+    -----
+    SharedLayerWarning
+        A layer is called more than once; it is initialized at its first call.
 
     >>> X = torch.linspace(-1, 1, 40, dtype=torch.float64).reshape(20, 2)
     >>> model = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1)).double()
-    >>> W = stein_glm_(model, X, X[:, 0] ** 2, task="regression")[0].weight.detach()
+    >>> report = stein_glm_(model, X, X[:, 0] ** 2, task="regression")
+    >>> [(layer.name, layer.rule, layer.alpha) for layer in report.layers]
+    [('0', 'stein', 1.0), ('2', 'glm', None)]
+    >>> W = model[0].weight.detach()
     >>> torch.allclose(W @ W.T, torch.eye(2, dtype=torch.float64))
     True
     """
     check_choice("score", score, tuple(SCORES))
     check_choice("output", output, ("glm", "stein"))
     check_alpha(alpha)
-    X, y = check_data(model, X, y, task)
-    generator = generator or torch.Generator().manual_seed(0)
-    held = _check_validation(model, validation, X, task)
-    *hidden, last = execution_order(model, X)
-    deepest: list[Tensor] = []  # the last hidden layer
-
-    def initialize_(link: Link, h: Tensor) -> None:
-        if link is not last:
-            factor = _default_alpha(link) if alpha is None else alpha
-            _stein_layer_(link.linear, h, y, factor, score, generator)
-        elif output == "stein":
-            # The linear predictor is not passed through an activation here, so that its factor is 1.
-            _stein_layer_(link.linear, h, y, 1.0, score, generator)
-        else:
-            deepest.append(h)
-
-    with all_or_nothing(model):
-        visit(model, X, [*hidden, last], initialize_)
-        for h in deepest:
-            _glm_output_(model, last, h, y, task, held, generator)
-    return model
+    check_most(max_patches)
+    check_model(model)
+    rule = Rule(alpha, score, max_patches, generator or torch.Generator().manual_seed(0))
+    with all_or_nothing(model), undisturbed(model):
+        data = source(model, X, y, task)
+        held = _held(model, validation, data)
+        chosen = plan(model, data, output_layer)
+        layers, met = stein_layers_(model, chosen, data, rule, output=output == "stein")
+        if output == "glm":
+            layers = [*layers, glm_output_(model, chosen.last, met, data, held, rule.generator)]
+    return InitReport(tuple(layers), chosen.left_alone)
 
 
-def glorot_normal_(model: nn.Module, X: Any = None, y: Any = None, **options: Any) -> nn.Module:
+def glorot_normal_(model: nn.Module, X: Any = None, y: Any = None, **options: Any) -> InitReport:
     """Glorot normal: truncated normal weights of variance 2 / (n_in + n_out), biases zero (Glorot and Bengio, 2010).
 
-    The normal is truncated at two sd and then rescaled, so that the variance is as stated. Options, as for every
-    baseline: `output` is "random" (default: the output layer is drawn like the others) or "glm", which needs X, y and
-    `task` as in `stein_glm_`, and takes `validation`; `generator`.
+    The normal is truncated at two sd and then rescaled, so that the variance is as stated; of a convolution, n_in and
+    n_out count the kernel's positions. Options, as for every baseline: `output` is "random" (default: the output layer
+    is drawn like the others) or "glm", which needs X, y and `task` as in `stein_glm_`, and takes `output_layer` and
+    `validation`; `generator`.
 
-    >>> model = glorot_normal_(nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1)))
+    >>> model = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
+    >>> report = glorot_normal_(model)
     >>> float(model[0].weight.detach().abs().max()) <= 2 * (2 / 5) ** 0.5 / TRUNCATED_SD
     True
     """
-    return _baseline_(model, X, y, _glorot, **options)
+    return _baseline_("glorot_normal", model, X, y, **options)
 
 
-def he_normal_(model: nn.Module, X: Any = None, y: Any = None, **options: Any) -> nn.Module:
+def he_normal_(model: nn.Module, X: Any = None, y: Any = None, **options: Any) -> InitReport:
     """He normal: truncated normal weights of variance 2 / n_in, biases zero (He et al., 2015); see `glorot_normal_`."""
-    return _baseline_(model, X, y, _he, **options)
+    return _baseline_("he_normal", model, X, y, **options)
 
 
-def orthogonal_(model: nn.Module, X: Any = None, y: Any = None, **options: Any) -> nn.Module:
+def orthogonal_(model: nn.Module, X: Any = None, y: Any = None, **options: Any) -> InitReport:
     """Random orthogonal weights of gain 1, biases zero (Saxe et al., 2013); see `glorot_normal_` for the options."""
-    return _baseline_(model, X, y, _orthogonal, **options)
+    return _baseline_("orthogonal", model, X, y, **options)
 
 
-INITIALIZERS: dict[str, Callable[..., nn.Module]] = {
+INITIALIZERS: dict[str, Callable[..., InitReport]] = {
     "steinglm": stein_glm_,
     "glorot_normal": glorot_normal_,
     "he_normal": he_normal_,
@@ -125,130 +149,74 @@ INITIALIZERS: dict[str, Callable[..., nn.Module]] = {
 }
 
 
-def _glorot(weight: Tensor, generator: torch.Generator) -> Tensor:
-    n_out, n_in = weight.shape
-    return _truncated_normal(weight, (2 / (n_in + n_out)) ** 0.5, generator)
+def _glorot(layer: Layer, generator: torch.Generator) -> Tensor:
+    n_in, n_out = draw_fans(layer)
+    return _truncated_normal(layer, (2 / (n_in + n_out)) ** 0.5, generator)
 
 
-def _he(weight: Tensor, generator: torch.Generator) -> Tensor:
-    return _truncated_normal(weight, (2 / weight.shape[1]) ** 0.5, generator)
+def _he(layer: Layer, generator: torch.Generator) -> Tensor:
+    return _truncated_normal(layer, (2 / draw_fans(layer)[0]) ** 0.5, generator)
 
 
-def _orthogonal(weight: Tensor, generator: torch.Generator) -> Tensor:
-    n_out, n_in = weight.shape
+def _orthogonal(layer: Layer, generator: torch.Generator) -> Tensor:
+    n_out, n_in = layer.weight.flatten(1).shape
     return random_frame(n_in, n_out, generator=generator).T
 
 
-def _truncated_normal(weight: Tensor, sd: float, generator: torch.Generator) -> Tensor:
+DRAWS = {"glorot_normal": _glorot, "he_normal": _he, "orthogonal": _orthogonal}
+
+
+def _truncated_normal(layer: Layer, sd: float, generator: torch.Generator) -> Tensor:
     std = sd / TRUNCATED_SD
     # Drawn in float64 whatever the model's dtype, so that one seed gives one network.
-    drawn = torch.empty(weight.shape, dtype=torch.float64)
+    drawn = torch.empty(layer.weight.shape, dtype=torch.float64)
     return nn.init.trunc_normal_(drawn, std=std, a=-2 * std, b=2 * std, generator=generator)
 
 
-@torch.no_grad()
 def _baseline_(
+    method: str,
     model: nn.Module,
     X: Any,
     y: Any,
-    draw: Callable[[Tensor, torch.Generator], Tensor],
     *,
     task: str | None = None,
     output: str = "random",
+    output_layer: str | None = None,
     validation: Data | None = None,
     generator: torch.Generator | None = None,
-) -> nn.Module:
+) -> InitReport:
     check_choice("output", output, ("random", "glm"))
+    check_model(model)
     generator = generator or torch.Generator().manual_seed(0)
-    if output == "glm":
-        X, y = check_data(model, X, y, task)
-        held = _check_validation(model, validation, X, str(task))
-        last = execution_order(model, X)[-1]
-    with all_or_nothing(model):
-        for linear in linear_layers(model):
-            linear.weight.copy_(draw(linear.weight, generator))
-            if linear.bias is not None:
-                linear.bias.zero_()
+    layers = {name: layer for name, layer in layers_of(model).items() if usable(layer)}
+    with all_or_nothing(model), undisturbed(model):
         if output == "glm":
-            _glm_output_(model, last, inputs_of(model, last, X), y, str(task), held, generator)
-    return model
+            data = source(model, X, y, task)
+            held = _held(model, validation, data)
+            last = plan(model, data, output_layer).last
+        reports = [_drawn_(method, name, layer, generator) for name, layer in layers.items()]
+        if output == "glm":
+            met = list(inputs_of(model, last, data))
+            fitted = glm_output_(model, last, met, data, held, generator)
+            reports = [*(report for report in reports if report.name != last.name), fitted]
+    return InitReport(tuple(reports), left_alone(model, set(layers), {}))
 
 
-@torch.no_grad()
-def _stein_layer_(
-    linear: nn.Linear, h: Tensor, y: Tensor, alpha: float | str, score: str, generator: torch.Generator
-) -> None:
-    """W = alpha V (the paper's equation for W_1), b = -(1/n) sum W^T h_i (its equation for b_1)."""
-    M, mean = moment_and_mean(h, y, score)
-    V, _ = directions(M, linear.out_features, generator=generator)  # (d, k)
-    if alpha == "auto":
-        variance = float((h.double() @ V).var(0, correction=0).mean())
-        alpha = variance**-0.5 if variance > 0 else 1.0  # a constant input has no variance to restore
-    W = float(alpha) * V
-    linear.weight.copy_(W.T)
-    if linear.bias is not None:
-        # from the weights as stored, so that the mean is zero to the precision of the model's dtype
-        linear.bias.copy_(-(linear.weight.double() @ mean))
+def _drawn_(method: str, name: str, layer: Layer, generator: torch.Generator) -> LayerReport:
+    start = time.perf_counter()
+    layer.weight.copy_(DRAWS[method](layer, generator).reshape(layer.weight.shape))
+    if layer.bias is not None:
+        layer.bias.zero_()
+    return LayerReport(name, tuple(layer.weight.shape), method, seconds=time.perf_counter() - start)
 
 
-@torch.no_grad()
-def _glm_output_(
-    model: nn.Module,
-    last: Link,
-    deepest: Tensor,
-    y: Tensor,
-    task: str,
-    validation: tuple[Tensor, Tensor] | None,
-    generator: torch.Generator,
-) -> OutputFit:
-    """Fit the output layer on the last hidden layer (the paper's step 2)."""
-    h, target = deepest.double().numpy(), y.numpy()
-    if validation is None:
-        order = torch.randperm(len(h), generator=generator).numpy()
-        held, kept = np.array_split(order, [len(h) // 5])
-        if np.ptp(target[kept]) == 0:
-            kept = order  # the only row of a class would be held out
-        choice = fit_output(h[kept], target[kept], task=task, h_validation=h[held], y_validation=target[held])
-        fit = fit_output(
-            h,
-            target,
-            task=task,
-            h_validation=h[held],
-            y_validation=target[held],
-            strengths=(choice.strength,),
-        )
-    else:
-        X_validation, y_validation = validation
-        h_validation = inputs_of(model, last, X_validation).double().numpy()
-        fit = fit_output(h, target, task=task, h_validation=h_validation, y_validation=y_validation.numpy())
-    weight = last.linear.weight
-    weight.copy_(torch.as_tensor(fit.coefficients, dtype=weight.dtype)[None])
-    if last.linear.bias is not None:
-        last.linear.bias.fill_(fit.intercept)
-    return fit
-
-
-def _check_validation(
-    model: nn.Module, validation: Data | None, X: Tensor, task: str
-) -> tuple[Tensor, Tensor] | None:
+def _held(model: nn.Module, validation: Data | None, data: Source) -> Source | None:
+    """The rows that choose the penalty."""
     if validation is None:
         return None
-    X_validation, y_validation = as_table(model, *validation)
-    if X_validation.shape[1:] != X.shape[1:]:
-        got = tuple(X_validation.shape)
-        raise InvalidInputError("validation X", f"of {X.shape[1]} columns", got, "prepare it like X")
-    check_values(X_validation, y_validation, task, "validation ")
-    return X_validation, y_validation
-
-
-def _default_alpha(link: Link) -> float | str:
-    """1 / f'(0), from the first-order expansion of f (the paper's section 2.2); "auto" where there is no f'(0)."""
-    if link.activation is None:
-        raise InvalidInputError(
-            "alpha",
-            f"a number or 'auto', since the activation after layer {link.name!r} is not known",
-            None,
-            f"pass alpha=, or use one of the modules of {', '.join(ACTIVATIONS)}",
-        )
-    slope = ACTIVATIONS[link.activation].slope
-    return "auto" if slope is None else 1 / slope
+    X, y = (validation, None) if isinstance(validation, DataLoader) else validation
+    held = source(model, X, y, data.task, "validation ")
+    if held.shape != data.shape:
+        expected, got = f"of shape (m, {', '.join(map(str, data.shape))})", ("m", *held.shape)
+        raise InvalidInputError("validation X", expected, got, "prepare it like X")
+    return held

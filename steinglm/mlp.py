@@ -24,6 +24,7 @@ __all__ = [
     "build",
     "forward",
     "hidden_layers",
+    "perceptron",
     "stack",
     "unstack",
 ]
@@ -113,9 +114,14 @@ def activation_of(module: nn.Module) -> str | None:
 
 
 def build(
-    features: int, width: int, depth: int, activation: str, dtype: torch.dtype = torch.float32
+    features: int,
+    width: int,
+    depth: int,
+    activation: str,
+    dtype: torch.dtype = torch.float32,
+    outputs: int = 1,
 ) -> nn.Sequential:
-    """A multi-layer perceptron with one linear output unit and all parameters zero; draws no random numbers.
+    """A multi-layer perceptron of one width with linear output units and all parameters zero; draws no random numbers.
 
     >>> build(3, 2, 1, "tanh")
     Sequential(
@@ -124,15 +130,20 @@ def build(
       (output): Linear(in_features=2, out_features=1, bias=True)
     )
     """
+    return perceptron([features, *[width] * depth, outputs], activation, dtype)
+
+
+def perceptron(sizes: Sequence[int], activation: str, dtype: torch.dtype = torch.float32) -> nn.Sequential:
+    """As `build`, with the units of each layer: inputs, hidden layers, outputs."""
     if activation not in ACTIVATIONS:
         raise InvalidInputError(
             "activation", f"one of {', '.join(ACTIVATIONS)}", activation, "choose one of these"
         )
     layers: OrderedDict[str, nn.Module] = OrderedDict()
-    for number, (d, k) in enumerate(pairwise([features, *[width] * depth]), start=1):
+    for number, (d, k) in enumerate(pairwise(sizes[:-1]), start=1):
         layers[f"hidden{number}"] = Linear(d, k, dtype=dtype)
         layers[f"{activation}{number}"] = ACTIVATIONS[activation].module()
-    layers["output"] = Linear(width if depth else features, 1, dtype=dtype)
+    layers["output"] = Linear(sizes[-2], sizes[-1], dtype=dtype)
     return nn.Sequential(layers)
 
 
@@ -189,9 +200,9 @@ def stack(models: Sequence[nn.Sequential], dtype: torch.dtype = torch.float32) -
 
 def unstack(networks: Stack) -> list[nn.Sequential]:
     """The K networks of a stack, each with a copy of its parameters."""
-    K, features, width = networks.weights[0].shape
-    depth = len(networks.weights) - 1
-    models = [build(features, width, depth, networks.activation, networks.flat.dtype) for _ in range(K)]
+    K = len(networks.weights[0])
+    sizes = [W.shape[1] for W in networks.weights] + [networks.weights[-1].shape[2]]
+    models = [perceptron(sizes, networks.activation, networks.flat.dtype) for _ in range(K)]
     with torch.no_grad():
         for k, model in enumerate(models):
             linears = [m for m in model if isinstance(m, nn.Linear)]
@@ -202,11 +213,11 @@ def unstack(networks: Stack) -> list[nn.Sequential]:
 
 
 def forward(networks: Stack, x: Tensor) -> Tensor:
-    """The linear predictors (K, n) of K networks on their inputs x (K, n, d)."""
+    """The linear predictors (K, n, C) of K networks on their inputs x (K, n, d)."""
     f = ACTIVATIONS[networks.activation]
     *hidden, (W_out, b_out) = zip(networks.weights, networks.biases, strict=True)
     h = x
     for W, b in hidden:
         a = torch.baddbmm(b, h, W)  # (K, n, k)
         h = f.function(a, out=a if f.from_output else torch.empty_like(a))
-    return torch.baddbmm(b_out, h, W_out).squeeze(2)
+    return torch.baddbmm(b_out, h, W_out)

@@ -1,118 +1,177 @@
-"""The Linear layers of a model in the order in which a forward pass meets them.
+"""The layers of a model in the order in which a forward pass meets them, and passes that leave no trace.
 
-Nothing is assumed about how the model is written: hooks see each layer's input before its output is computed. Passes
-are made in evaluation mode, so that dropout draws no random numbers and batch normalization counts no rows.
+Nothing is assumed about how the model is written: hooks see each layer's input before its output is computed, and
+calls of torch's functions are overheard. Passes are made without dropout; batch normalization works in the mode that
+the model is in (with a batch's own statistics where it trains), and its running statistics are put back afterwards.
 """
 
-from collections.abc import Callable, Iterator
+import random
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _NormBase
+from torch.overrides import TorchFunctionMode
 
-from steinglm.exceptions import InvalidInputError
-from steinglm.mlp import activation_of
+from steinglm.exceptions import InvalidInputError, SteinGLMError
+from steinglm.mlp import ACTIVATIONS, activation_of
+from steinglm.samples import LAYERS, Layer
 
-__all__ = ["Link", "all_or_nothing", "execution_order", "inputs_of", "linear_layers", "visit"]
+__all__ = ["Link", "Reached", "all_or_nothing", "forward", "layers_of", "trace", "undisturbed", "watching"]
 
 
 @dataclass(frozen=True)
 class Link:
-    """A Linear layer as it is met in the forward pass, and the activation that follows it, if it is a known one."""
+    """A layer as it is met in the forward pass, the known activation that follows it, and how often it is called."""
 
     name: str
-    linear: nn.Linear
+    layer: Layer
     activation: str | None
+    calls: int = 1
 
 
-def linear_layers(model: nn.Module) -> list[nn.Linear]:
-    """The Linear layers of a model in the order of registration; InvalidInputError if there is none."""
-    linears = [module for module in model.modules() if isinstance(module, nn.Linear)]
-    if not linears:
+class Reached(BaseException):
+    """Ends a forward pass whose rest is not needed; no `except Exception` of a model stops it."""
+
+
+def layers_of(model: nn.Module) -> dict[str, Layer]:
+    """The Linear and convolutional layers by name, in the order of registration; InvalidInputError if there is none."""
+    found = {name: module for name, module in model.named_modules() if isinstance(module, LAYERS)}
+    if not found:
         raise InvalidInputError(
             "model", "a model with at least one nn.Linear", type(model).__name__, "add one"
         )
-    return linears
+    return found
+
+
+class _Overhearing(TorchFunctionMode):
+    """Notes the activation functions among the calls to torch, however a model spells them."""
+
+    def __init__(self, events: list[Any]) -> None:
+        super().__init__()
+        self.events = events
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = getattr(func, "__name__", "").rstrip("_")
+        other = name == "elu" and kwargs.get("alpha", [*args, 1.0][1]) != 1
+        if name in ACTIVATIONS and not other:
+            self.events.append(name)
+        return func(*args, **kwargs)
 
 
 @torch.no_grad()
-def execution_order(model: nn.Module, X: Tensor) -> list[Link]:
-    """The Linear layers in the order of a forward pass over two rows."""
-    linear_layers(model)  # there is one
-    called: list[tuple[str, nn.Module]] = []
-    leaves = [(name, m) for name, m in model.named_modules() if not any(m.children())]
-    hooks = [
-        m.register_forward_hook(lambda *_, leaf=leaf: called.append(leaf))
-        for leaf in leaves
-        for m in leaf[1:]
-    ]
+def trace(model: nn.Module, x: Tensor) -> list[Link]:
+    """The layers in the order of a forward pass over x (two rows will do), each where it is first called."""
+    names = {module: name for name, module in model.named_modules()}
+    events: list[Any] = []  # modules that are called, and names of activations
+    watched = [m for m in model.modules() if isinstance(m, LAYERS) or activation_of(m) is not None]
+    hooks = [m.register_forward_pre_hook(lambda module, _: events.append(module)) for m in watched]
     try:
-        with _evaluating(model):
-            model(X[:2])
-    except RuntimeError as err:
-        raise InvalidInputError(
-            "X", "a table that the model accepts", tuple(X.shape), f"the model says: {err}"
-        ) from err
+        with _Overhearing(events):
+            forward(model, x)
     finally:
         for hook in hooks:
             hook.remove()
-    first = {module: i for i, (_, module) in reversed(list(enumerate(called)))}  # a shared layer counts once
-    places = sorted(i for module, i in first.items() if isinstance(module, nn.Linear))
-    links = []
-    for i, end in zip(places, [*places[1:], len(called)], strict=True):
-        following = (activation_of(module) for _, module in called[i + 1 : end])
-        links.append(Link(called[i][0], called[i][1], next(filter(None, following), None)))  # type: ignore[arg-type]
-    if not links or links[-1].linear.out_features != 1:
-        raise InvalidInputError(
-            "model",
-            "a chain that ends in nn.Linear(k, 1)",
-            links[-1].linear if links else "no Linear called",
-            "give the output layer one unit: the prediction, or the logit of class 1",
-        )
-    return links
+    order = [i for i, event in enumerate(events) if isinstance(event, LAYERS)]
+    links: dict[nn.Module, Link] = {}
+    for i, end in zip(order, [*order[1:], len(events)], strict=True):
+        layer = events[i]
+        if layer in links:
+            links[layer] = replace(links[layer], calls=links[layer].calls + 1)
+        else:
+            links[layer] = Link(names[layer], layer, _activation(events[i + 1 : end]))
+    return list(links.values())
 
 
-@torch.no_grad()
-def visit(model: nn.Module, X: Tensor, links: list[Link], act: Callable[[Link, Tensor], None]) -> None:
-    """One forward pass in which `act(link, h)` meets each layer's input h before the layer's output is computed."""
-    hooks = [
-        link.linear.register_forward_pre_hook(lambda _, inputs, link=link: act(link, inputs[0]))
-        for link in links
-    ]
+def _activation(events: list[Any]) -> str | None:
+    """The first activation; an nn.Identity is one if nothing else is (it often stands for a layer left out)."""
+    found = [event if isinstance(event, str) else activation_of(event) for event in events]
+    return next((name for name in found if name != "identity"), found[0] if found else None)
+
+
+def forward(model: nn.Module, x: Tensor) -> None:
+    """A forward pass whose failure says what came; `Reached` ends it early."""
     try:
-        with _evaluating(model):
-            model(X)
-    finally:
-        for hook in hooks:
-            hook.remove()
-
-
-def inputs_of(model: nn.Module, link: Link, X: Tensor) -> Tensor:
-    """The input (n, d) of a layer."""
-    captured: list[Tensor] = []
-    visit(model, X, [link], lambda _, h: captured.append(h))
-    return captured[0]
+        model(x)
+    except Reached:
+        pass
+    except SteinGLMError:
+        raise
+    except Exception as err:
+        got = f"of shape (n, {', '.join(map(str, x.shape[1:]))})"
+        raise InvalidInputError("X", "data that the model accepts", got, f"the model says: {err}") from err
 
 
 @contextmanager
-def _evaluating(model: nn.Module) -> Iterator[None]:
-    """Forward passes in which dropout draws no random numbers and batch normalization counts no rows."""
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
+def watching(
+    inputs: Mapping[Layer, Callable[[Tensor], None]], outputs: Mapping[Layer, Callable[[Tensor], None]]
+) -> Iterator[Callable[[], None]]:
+    """Hooks that hand over each layer's input and output at its first call; calling what is given starts anew."""
+    entered: set[nn.Module] = set()
+    left: set[nn.Module] = set()
+
+    def enter(layer: Any, args: tuple[Any, ...]) -> None:
+        if layer not in entered:
+            entered.add(layer)
+            inputs[layer](args[0])
+
+    def leave(layer: Any, _: Any, output: Tensor) -> None:
+        if layer not in left:
+            left.add(layer)
+            outputs[layer](output)
+
+    def restart() -> None:
+        entered.clear()
+        left.clear()
+
+    hooks = [layer.register_forward_pre_hook(enter) for layer in inputs]
+    hooks += [layer.register_forward_hook(leave) for layer in outputs]
     try:
-        yield
+        yield restart
     finally:
+        for hook in hooks:
+            hook.remove()
+
+
+@contextmanager
+def undisturbed(model: nn.Module) -> Iterator[None]:
+    """Passes in which dropout is off, and after which modes, buffers and global random streams are as they were."""
+    modes = [(module, module.training) for module in model.modules()]
+    buffers = [
+        (owner, name, buffer, buffer.clone())
+        for owner in model.modules()
+        for name, buffer in owner._buffers.items()
+        if buffer is not None
+    ]
+    streams = random.getstate(), np.random.get_state()
+    device = next(model.parameters()).device
+    try:
+        for module, _ in modes:
+            module.training = module.training and isinstance(module, _NormBase)
+        with torch.random.fork_rng([device] if device.type == "cuda" else []), torch.no_grad():
+            yield
+    finally:
+        random.setstate(streams[0])
+        np.random.set_state(streams[1])
+        for owner, name, buffer, value in buffers:
+            owner._buffers[name] = buffer.copy_(value)
         for module, mode in modes:
             module.training = mode
 
 
 @contextmanager
 def all_or_nothing(model: nn.Module) -> Iterator[None]:
-    """Give the model back as it was if anything fails."""
-    before = {name: value.clone() for name, value in model.state_dict().items()}
+    """Give the parameters back as they were if anything fails."""
+    before = [(parameter, parameter.detach().clone()) for parameter in model.parameters()]
     try:
         yield
     except BaseException:
-        model.load_state_dict(before)
+        with torch.no_grad():
+            for parameter, value in before:
+                parameter.copy_(value)
         raise

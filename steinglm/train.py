@@ -19,7 +19,7 @@ __all__ = ["LOSSES", "Losses", "Rows", "StopRules", "Trained", "evaluate", "fit"
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of R repeats: X (R, n, d) and y (R, n)."""
+    """The rows of R repeats: X (R, n, d) and their responses y (R, n, C), one column an output unit."""
 
     X: Tensor
     y: Tensor
@@ -64,27 +64,45 @@ class Trained:
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss of the linear predictor z: mean over rows, and its gradient g = d(mean)/dz written into `out`."""
+    """A loss of the linear predictors z (K, C, b) of responses y: its mean over rows, and the gradient of that.
+
+    The gradient d(mean)/dz is written into `out`.
+    """
 
     mean: Callable[[Tensor, Tensor], Tensor]
     gradient: Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
+def _mse(z: Tensor, y: Tensor) -> Tensor:
+    """The mean over rows and responses."""
+    return (z - y).square_().flatten(1).mean(1)
+
+
 def _mse_gradient(z: Tensor, y: Tensor, out: Tensor) -> Tensor:
-    return torch.sub(z, y, out=out).mul_(2 / y.shape[1])
+    return torch.sub(z, y, out=out).mul_(2 / y[0].numel())
 
 
-def _cross_entropy(z: Tensor, y: Tensor) -> Tensor:
-    return (torch.nn.functional.softplus(z) - y * z).mean(1)
+def _logistic(z: Tensor, y: Tensor) -> Tensor:
+    return (torch.nn.functional.softplus(z) - y * z).flatten(1).mean(1)
 
 
-def _cross_entropy_gradient(z: Tensor, y: Tensor, out: Tensor) -> Tensor:
-    return torch.sigmoid(z, out=out).sub_(y).div_(y.shape[1])
+def _logistic_gradient(z: Tensor, y: Tensor, out: Tensor) -> Tensor:
+    return torch.sigmoid(z, out=out).sub_(y).div_(y.shape[2])
+
+
+def _multinomial(z: Tensor, y: Tensor) -> Tensor:
+    """y holds the indicators of the classes."""
+    return (z.logsumexp(1) - (z * y).sum(1)).mean(1)
+
+
+def _multinomial_gradient(z: Tensor, y: Tensor, out: Tensor) -> Tensor:
+    return torch.softmax(z, 1, out=out).sub_(y).div_(y.shape[2])
 
 
 LOSSES = {
-    "regression": Loss(lambda z, y: (z - y).square_().mean(1), _mse_gradient),
-    "binary": Loss(_cross_entropy, _cross_entropy_gradient),
+    "regression": Loss(_mse, _mse_gradient),
+    "binary": Loss(_logistic, _logistic_gradient),
+    "multiclass": Loss(_multinomial, _multinomial_gradient),
 }
 
 
@@ -100,22 +118,21 @@ class _Workspace:
         widths = [W.shape[2] for W in networks.weights[:-1]]
         new = networks.flat.new_empty
         in_place = ACTIVATIONS[networks.activation].from_output
-        self.x, self.y = new(K, d, b), new(K, b)
+        C = networks.weights[-1].shape[2]
+        self.x, self.y = new(K, d, b), new(K, C, b)
         self.a = [new(K, k, b) for k in widths]
         self.h = self.a if in_place else [new(K, k, b) for k in widths]
-        self.z = new(K, 1, b)
-        self.gz = new(K, 1, b)
+        self.z, self.gz = new(K, C, b), new(K, C, b)
         most = max(widths, default=0)
         self.g = [new(K * most * b) for _ in range(2)]  # of a layer and of the one before it, in turns
 
     def take(self, X: Tensor, y: Tensor) -> None:
-        """Copy the rows X (R, d, b) and y (R, b) of every repeat to its networks (network k = method * R + repeat)."""
-        R, d, b = X.shape
-        self.x.view(-1, R, d, b).copy_(X.expand(len(self.x) // R, -1, -1, -1))
-        self.y.view(-1, R, b).copy_(y.expand(len(self.y) // R, -1, -1))
+        """Copy the rows X (R, d, b), y (R, C, b) of every repeat to its networks (network k = method * R + repeat)."""
+        for own, rows in ((self.x, X), (self.y, y)):
+            own.view(-1, *rows.shape).copy_(rows.expand(len(own) // len(rows), -1, -1, -1))
 
     def forward(self, networks: Stack) -> Tensor:
-        """The linear predictors (K, b)."""
+        """The linear predictors (K, C, b)."""
         f, h = ACTIVATIONS[networks.activation], self.x
         *hidden, (W_out, b_out) = [
             (W.transpose(1, 2), b.transpose(1, 2))
@@ -124,7 +141,7 @@ class _Workspace:
         for (W, b), a, out in zip(hidden, self.a, self.h, strict=True):
             torch.bmm(W, h, out=a).add_(b)  # baddbmm copies b to all rows first, which takes longer
             h = f.function(a, out=out)
-        return torch.baddbmm(b_out, W_out, h, out=self.z).squeeze(1)
+        return torch.baddbmm(b_out, W_out, h, out=self.z)
 
     def backward(self, networks: Stack, gradients: Stack) -> None:
         """The gradients of all parameters, given d(loss)/dz in `gz`, written into `gradients`."""
@@ -154,7 +171,7 @@ class _Workspaces(dict[int, _Workspace]):
 
     def take(self, X: Tensor, y: Tensor) -> _Workspace:
         """The workspace that fits a batch, with the batch in it."""
-        space = self[y.shape[1]]
+        space = self[y.shape[2]]
         space.take(X, y)
         return space
 
@@ -183,8 +200,8 @@ def fit(
     checkpoint : called after every mini-batch; whatever it raises ends the training
     """
     spaces, loss = _Workspaces(networks), LOSSES[task]
-    X, X_validation = (rows.X.transpose(1, 2).contiguous() for rows in (training, validation))  # (R, d, n)
-    shuffled = torch.empty_like(X), torch.empty_like(training.y)
+    (X, y), held = (_units_first(rows) for rows in (training, validation))
+    shuffled = torch.empty_like(X), torch.empty_like(y)
     gradients = networks.like(torch.zeros_like(networks.flat))
     parameter = torch.nn.Parameter(networks.flat, requires_grad=True)
     parameter.grad = gradients.flat
@@ -192,44 +209,49 @@ def fit(
     progress = _Progress(networks, stop)
     yield progress.record(
         0,
-        _mean_loss(spaces, X, training.y, loss, batch_size),
-        _mean_loss(spaces, X_validation, validation.y, loss, batch_size),
+        _mean_loss(spaces, X, y, loss, batch_size),
+        _mean_loss(spaces, *held, loss, batch_size),
     )
     for epoch in range(1, epochs + 1):
         if progress.over:
             break
         start, waited = time.perf_counter(), 0.0
         total = networks.flat.new_zeros(len(networks.weights[0]))
-        _shuffle(X, training.y, generators, shuffled)
+        _shuffle(X, y, generators, shuffled)
         for batch in _batches(*shuffled, batch_size):
             space = spaces.take(*batch)
             z = space.forward(networks)
-            total += loss.mean(z, space.y) * space.y.shape[1]
-            loss.gradient(z, space.y, space.gz.squeeze(1))
+            total += loss.mean(z, space.y) * space.y.shape[2]
+            loss.gradient(z, space.y, space.gz)
             space.backward(networks, gradients)
             adam.step()
             if checkpoint is not None:
                 before = time.perf_counter()
                 checkpoint()
                 waited += time.perf_counter() - before
-        losses = total / training.y.shape[1], _mean_loss(spaces, X_validation, validation.y, loss, batch_size)
+        losses = total / y.shape[2], _mean_loss(spaces, *held, loss, batch_size)
         progress.seconds += time.perf_counter() - start - waited
         yield progress.record(epoch, *losses)
     yield progress.trained()
 
 
+def _units_first(rows: Rows) -> tuple[Tensor, Tensor]:
+    """X (R, d, n) and y (R, C, n)."""
+    return rows.X.transpose(1, 2).contiguous(), rows.y.transpose(1, 2).contiguous()
+
+
 def _shuffle(X: Tensor, y: Tensor, generators: Sequence[torch.Generator], out: tuple[Tensor, Tensor]) -> None:
-    """Write the rows of X (R, d, n) and y (R, n) into `out`, in an order of each repeat's own."""
-    n = y.shape[1]
+    """Write the rows of X (R, d, n) and y (R, C, n) into `out`, in an order of each repeat's own."""
+    n = y.shape[2]
     for r, generator in enumerate(generators):
         order = torch.randperm(n, generator=generator)
         torch.index_select(X[r], 1, order, out=out[0][r])
-        torch.index_select(y[r], 0, order, out=out[1][r])
+        torch.index_select(y[r], 1, order, out=out[1][r])
 
 
 def _batches(X: Tensor, y: Tensor, size: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Mini-batches (R, d, b) and (R, b), the last one possibly smaller."""
-    return zip(X.split(size, dim=2), y.split(size, dim=1), strict=True)
+    """Mini-batches (R, d, b) and (R, C, b), the last one possibly smaller."""
+    return zip(X.split(size, dim=2), y.split(size, dim=2), strict=True)
 
 
 class _Progress:
@@ -279,23 +301,26 @@ class _Progress:
 
 
 def _mean_loss(spaces: _Workspaces, X: Tensor, y: Tensor, loss: Loss, size: int) -> Tensor:
-    """The mean loss (K,) over all rows X (R, d, n), y (R, n) of each network's repeat."""
+    """The mean loss (K,) over all rows X (R, d, n), y (R, C, n) of each network's repeat."""
     total = spaces.networks.flat.new_zeros(len(spaces.networks.weights[0]))
     for batch in _batches(X, y, size):
         space = spaces.take(*batch)
-        total += loss.mean(space.forward(spaces.networks), space.y) * space.y.shape[1]
-    return total / y.shape[1]
+        total += loss.mean(space.forward(spaces.networks), space.y) * space.y.shape[2]
+    return total / y.shape[2]
 
 
 @torch.no_grad()
 def evaluate(networks: Stack, rows: Rows, task: str, batch_size: int = 512) -> Tensor:
     """The mean loss (K,) of each network on the rows of its repeat."""
-    return _mean_loss(_Workspaces(networks), rows.X.transpose(1, 2), rows.y, LOSSES[task], batch_size)
+    return _mean_loss(_Workspaces(networks), *_units_first(rows), LOSSES[task], batch_size)
 
 
 @torch.no_grad()
-def predict(networks: Stack, rows: Rows, batch_size: int = 512) -> Tensor:
-    """The linear predictors (K, n) of each network on the rows of its repeat."""
-    spaces = _Workspaces(networks)
-    batches = _batches(rows.X.transpose(1, 2), rows.y, batch_size)
-    return torch.cat([spaces.take(*batch).forward(networks).clone() for batch in batches], dim=1)
+def predict(networks: Stack, X: Tensor, batch_size: int = 512) -> Tensor:
+    """The linear predictors (K, n, C) of each network on the inputs X (R, n, d) of its repeat."""
+    spaces, inputs = _Workspaces(networks), X.transpose(1, 2)
+    none = X.new_zeros(
+        len(X), networks.weights[-1].shape[2], X.shape[1]
+    )  # no responses: they are not looked at
+    batches = _batches(inputs, none, batch_size)
+    return torch.cat([spaces.take(*batch).forward(networks).mT.clone() for batch in batches], dim=1)

@@ -116,6 +116,14 @@ def stein_layers(
     return layers
 
 
+# Of the output units (n, C) and the responses (n, C): torch's own losses. Class indicators are probabilities there.
+CRITERIA: dict[str, nn.Module] = {
+    "regression": nn.MSELoss(),
+    "binary": nn.BCEWithLogitsLoss(),
+    "multiclass": nn.CrossEntropyLoss(),
+}
+
+
 @dataclass
 class Run:
     """What training one network left: its losses by epoch, its parameters at the end and after every epoch."""
@@ -137,12 +145,11 @@ def train_alone(
     generator: torch.Generator,
 ) -> Run:
     """One network by autograd and torch.optim.Adam: the loop that every tutorial shows."""
-    criterion = nn.MSELoss() if task == "regression" else nn.BCEWithLogitsLoss()
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
     X, y = rows
 
     def loss_on(X: Tensor, y: Tensor) -> Tensor:
-        return criterion(model(X).squeeze(1), y)
+        return CRITERIA[task](model(X), y)
 
     def note(training: float) -> None:
         with torch.no_grad():

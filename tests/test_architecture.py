@@ -18,9 +18,9 @@ SHIPPED = [*LIBRARY, *PAGES, *sorted((ROOT / "benchmarks").glob("*.py"))]
 
 # A module may import from the layers above its own in this list, and from the group that it shares a string with.
 LAYERS = [
-    "exceptions styles drawing",
+    "exceptions styles drawing responses",
     "stein | glm | mlp rational | datasets",
-    "init checks tracing | train",
+    "init layerwise sources samples tracing reports checks | train",
     "diagnostics",
     "settings experiment",
     "worker run store cluster engine | export",
@@ -43,8 +43,8 @@ NUMERIC = {"math", "numpy", "pandas", "scipy", "sklearn", "statistics", "torch"}
 UNPICKLERS = {"cloudpickle", "dill", "joblib", "marshal", "pickle", "shelve"}
 LOADERS = {"torch.load", "pd.read_pickle", "pandas.read_pickle"}
 GLOBAL_STREAMS = re.compile(
-    r"torch\.(manual_seed|seed|set_rng_state|random\.\w+|cuda\.manual_seed\w*)"
-    r"|(np|numpy)\.random\.(?!Generator$|SeedSequence$|default_rng$)\w+"
+    r"torch\.(manual_seed|seed|set_rng_state|random\.(?!fork_rng$)\w+|cuda\.manual_seed\w*)"
+    r"|(np|numpy)\.random\.(?!Generator$|SeedSequence$|default_rng$|get_state$|set_state$)\w+"
 )
 DRAWS = re.compile(
     r"(torch|(torch\.)?nn\.init)\."
@@ -122,9 +122,16 @@ def calculations(source: str) -> list[str]:
 
 
 def global_randomness(source: str) -> list[str]:
-    """Seeds, states and draws of a global stream; a draw is any without `generator=`."""
+    """Seeds and draws of a global stream, and states set but not kept; a draw is any without `generator=`."""
+    used = {dotted(node) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)}
+    restoring = {name for name in used if name.startswith("random.")} == {
+        "random.getstate",
+        "random.setstate",
+    }
     faults = [
-        f"line {n}: {name}" for name, n in imported(source) if name.split(".")[0] in {"random", "secrets"}
+        f"line {n}: {name}"
+        for name, n in imported(source)
+        if name.split(".")[0] in {"random", "secrets"} and not (name == "random" and restoring)
     ]
     faults += [f"line {n}: {name}" for name, n in imported(source) if GLOBAL_STREAMS.fullmatch(name)]
     for node in ast.walk(ast.parse(source)):
@@ -247,6 +254,8 @@ DOCUMENTED = '"""A module."""\n__all__ = ["f"]\n'
         (global_randomness, "np.random.seed(0)"),
         (global_randomness, "x = np.random.normal(size=3)"),
         (global_randomness, "import random"),
+        (global_randomness, "import random\nx = random.random()"),
+        (global_randomness, "with torch.random.manual_seed(0): pass"),
         (global_randomness, "x = torch.randn(3)"),
         (global_randomness, "nn.init.trunc_normal_(w)"),
         (unpickling, "import pickle"),
@@ -292,6 +301,8 @@ def test_a_planted_import_is_found(module: str, source: str) -> None:
         (calculations, 'HERE / "router.py"'),
         (calculations, "settings | {'depth': 1}"),
         (global_randomness, "g = np.random.default_rng(0)\nt = torch.Generator().manual_seed(0)"),
+        (global_randomness, "import random\nrandom.setstate(random.getstate())"),
+        (global_randomness, "with torch.random.fork_rng([]): pass"),
         (global_randomness, "x = torch.randn(3, generator=g)\ny = g.normal(size=3)"),
         (unpickling, "x = safetensors.torch.load(data)\ny = np.load(path, allow_pickle=False)"),
         (undocumented, DOCUMENTED + 'def f():\n    """Nothing."""\ndef _g(): pass'),

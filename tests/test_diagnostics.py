@@ -22,7 +22,7 @@ NAMES = [(method, repeat) for method in ("one", "two") for repeat in range(REPEA
 def sample() -> Rows:
     g = torch.Generator().manual_seed(0)
     X = torch.randn(REPEATS, N, FEATURES, generator=g, dtype=torch.float64) * 2 + 0.3
-    return Rows(X, X[..., 0] ** 2 + X[..., 1])
+    return Rows(X, (X[..., 0] ** 2 + X[..., 1])[..., None])
 
 
 def networks(activation: str, depth: int = DEPTH) -> Stack:
@@ -38,7 +38,7 @@ def twin(nets: Stack, data: Rows, score: str) -> dict[tuple[str, int, int, str, 
     """(method, repeat, layer, quantity, rank) -> value, a unit at a time."""
     found: dict[tuple[str, int, int, str, int], float] = {}
     for k, (method, repeat) in enumerate(NAMES):
-        h, y = data.X[k % REPEATS].numpy(), data.y[k % REPEATS].numpy()
+        h, y = data.X[k % REPEATS].numpy(), data.y[k % REPEATS, :, 0].numpy()
         for layer, (weights, biases) in enumerate(zip(nets.weights, nets.biases, strict=True), start=1):
             W = weights[k].numpy()
             spectra = {
@@ -170,3 +170,16 @@ def test_a_unit_is_saturated_by_its_mean_slope() -> None:
     a[0, :10, 0] = 0
     a[0, :1, 1] = 0
     assert diagnostics.saturated_share(a, "tanh").tolist() == [0.5]
+
+
+def test_many_responses_have_the_singular_values_of_their_moments() -> None:
+    data = sample()
+    h, y = (
+        data.X.repeat(2, 1, 1),
+        torch.cat([data.y, data.X[..., :1] * data.X[..., 1:2], data.X[..., 2:]], dim=2),
+    )
+    found = diagnostics.moment_eigenvalues(h, y, "standardized")  # (K, d)
+    for k, values in enumerate(found):
+        columns = y[k % REPEATS].T.numpy()
+        stacked = np.hstack([reference.cross_moment(h[k].numpy(), own, "standardized") for own in columns])
+        np.testing.assert_allclose(values, np.linalg.svd(stacked, compute_uv=False), rtol=1e-9, atol=1e-12)

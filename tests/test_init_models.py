@@ -71,8 +71,10 @@ def linears(model: nn.Module, X: Tensor) -> list[Tensor]:
 @pytest.mark.parametrize("kind", [Crossed, Nested])
 def test_a_module_that_calls_its_layers_is_a_chain(kind: type[nn.Module], output: str) -> None:
     X, y = sample()
-    expected = linears(stein_glm_(chain(), X, y, task="regression", output=output), X)
-    found = linears(stein_glm_(kind(), X, y, task="regression", output=output), X)
+    straight, other = chain(), kind()
+    for model in (straight, other):
+        stein_glm_(model, X, y, task="regression", output=output)
+    expected, found = linears(straight, X), linears(other, X)
     assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
 
 
@@ -112,13 +114,13 @@ def test_training_mode_neither_draws_nor_counts(extra: nn.Module) -> None:
     assert all(module.training for module in first.modules())
 
 
-def test_an_unknown_activation_needs_a_number_for_alpha() -> None:
+def test_an_unknown_activation_has_pre_activations_of_variance_one_unless_alpha_is_given() -> None:
     X, y = sample()
     model = nn.Sequential(nn.Linear(4, 4), nn.Softplus(), nn.Linear(4, 1)).double()
-    with pytest.raises(
-        InvalidInputError, match=r"the activation after layer '0' is not known, got None; pass alpha="
-    ):
-        stein_glm_(model, X, y, task="regression")
+    report = stein_glm_(model, X, y, task="regression")
+    assert float(model[0](X).detach().var(0, correction=0).mean()) == pytest.approx(1)
+    assert report.layers[0].variance == pytest.approx(1)
+    assert report.layers[0].alpha == pytest.approx(float(model[0].weight[0].norm().detach()))
     stein_glm_(model, X, y, task="regression", alpha=2)
     W = state(model)["0.weight"]
     torch.testing.assert_close(W @ W.T, 4 * torch.eye(4, dtype=torch.float64))
@@ -137,23 +139,34 @@ INFINITE[5] = -math.inf
     [
         ({"X": HOLED}, "X must be finite, got 1 values nan or inf; drop"),
         ({"y": INFINITE}, "y must be finite, got 1 values nan or inf; drop"),
-        ({"X": X[:, 0]}, r"X must be a table \(n, d\), got \(80,\); one row a sample"),
-        ({"X": X[:, :3]}, r"X must be a table that the model accepts, got \(80, 3\); the model says"),
-        ({"X": X[:0], "y": Y[:0]}, r"X must be a table \(n, d\), got \(0, 4\)"),
+        ({"X": X[:, 0]}, r"X must be a table \(n, d\), or n samples .*, got \(80,\); one row a sample"),
+        ({"X": X[:, :3]}, r"X must be data that the model accepts, got of shape \(n, 3\); the model says"),
+        ({"X": X[:0], "y": Y[:0]}, r"X must be a table \(n, d\), .*, got \(0, 4\)"),
         ({"X": [["a"] * 4] * 80}, "X and y must be numbers, got could not convert"),
         ({"X": [[1.0], [1.0, 2.0]]}, "X and y must be numbers"),
-        ({"y": Y[:20]}, r"y must be of shape \(80,\), got \(20,\); one response"),
-        ({"y": Y[:, None]}, r"y must be of shape \(80,\), got \(80, 1\)"),
-        ({"X": X[:9], "y": Y[:9]}, "X must be a table of 10 rows or more, got 9 rows; bring"),
+        (
+            {"y": Y[:20]},
+            r"y must be of shape \(80,\), or \(80, C\) for C responses, got \(20,\); one response",
+        ),
+        ({"y": Y[None]}, r"y must be of shape \(80,\), .*, got \(1, 80\)"),
+        (
+            {"y": X[:, :2]},
+            "the output layer '4' must be fit for a regression task, got 1 units; give it 2 units",
+        ),
+        (
+            {"y": X[:, :2] > 0, "task": "binary"},
+            r"y must be one class a row in a classification, got \(80, 2\)",
+        ),
+        ({"X": X[:9], "y": Y[:9]}, "X must be 10 rows or more, got 9 rows; bring"),
         (
             {"y": torch.full((80,), 2.5)},
             "y must be a response that varies, got 2.5 in every row; there is nothing",
         ),
-        ({"y": torch.ones(80), "task": "binary"}, "y must be both classes, got 1 in every row"),
+        ({"y": torch.ones(80), "task": "binary"}, "y must be of two classes or more, got 1 in every row"),
         ({"task": "binary"}, "y must be 0 or 1 in a binary task, got .*; encode the classes"),
         ({"y": CLASSES * 2, "task": "binary"}, "y must be 0 or 1 in a binary task"),
-        ({"task": "ranking"}, "task must be one of regression, binary, got ranking"),
-        ({"task": None}, "task must be one of regression, binary, got None"),
+        ({"task": "ranking"}, "task must be one of regression, binary, multiclass, got ranking"),
+        ({"task": None}, "task must be one of regression, binary, multiclass, got None"),
         ({"X": None}, "X and y must be given, got None"),
         ({"validation": (X[:, :2], Y)}, "validation"),
         ({"validation": (HOLED, Y)}, "validation"),
@@ -212,10 +225,13 @@ def test_a_bad_choice_is_refused(method: str, options: dict[str, str], message: 
             "model must be a model with at least one nn.Linear, got Sequential; add one",
         ),
         (nn.Sequential(), "model must be a model with at least one nn.Linear, got Sequential; add one"),
-        (nn.Conv1d(4, 4, 1), "model must be a model with at least one nn.Linear, got Conv1d"),
+        (
+            nn.Sequential(nn.Unflatten(1, (1, 4)), nn.Conv1d(1, 4, 1)).double(),
+            "output_layer must be a Linear layer that the forward pass calls, got none",
+        ),
         (
             nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2)).double(),
-            r"model must be a chain that ends in nn.Linear\(k, 1\), got Linear\(.*out_features=2.*; give the output",
+            "the output layer '2' must be fit for a regression task, got 2 units; give it 1 units, one a response",
         ),
     ],
 )
@@ -232,12 +248,14 @@ def test_one_row_of_a_class_is_enough(seed: int) -> None:
     """Whether or not the only positive row is among those that choose the penalty."""
     y = torch.zeros(10)
     y[0] = 1
-    model = stein_glm_(chain(), X[:10], y, task="binary", generator=generator(seed))
+    model = chain()
+    stein_glm_(model, X[:10], y, task="binary", generator=generator(seed))
     assert all(value.isfinite().all() for value in state(model).values())
 
 
 def test_a_constant_input_is_no_obstacle() -> None:
-    model = stein_glm_(chain(), torch.ones(20, 4), Y[:20], task="regression", alpha="auto")
+    model = chain()
+    stein_glm_(model, torch.ones(20, 4), Y[:20], task="regression", alpha="auto")
     assert all(value.isfinite().all() for value in state(model).values())
 
 

@@ -22,19 +22,35 @@ def generators(seed: int = 0) -> list[torch.Generator]:
     return [torch.Generator().manual_seed(100 * seed + repeat) for repeat in range(REPEATS)]
 
 
-def rows(n: int, task: str, seed: int, dtype: torch.dtype = torch.float32) -> Rows:
+def rows(n: int, kind: str, seed: int, dtype: torch.dtype = torch.float32) -> Rows:
     g = torch.Generator().manual_seed(seed)
     X = torch.randn(REPEATS, n, FEATURES, generator=g, dtype=torch.float64)
     y = X[..., 0] * X[..., 1] + 0.5 * X[..., 2]
-    return Rows(X.to(dtype), (y if task == "regression" else (y > 0).double()).to(dtype))
+    columns = {
+        "regression": y[..., None],
+        "several": torch.stack([y, X[..., 3] ** 2], dim=2),
+        "binary": (y > 0).double()[..., None],
+        "multiclass": torch.stack([y < -0.5, (y >= -0.5) & (y < 0.5), y >= 0.5], dim=2).double(),
+    }
+    return Rows(X.to(dtype), columns[kind].to(dtype))
 
 
-def networks(activation: str, depth: int = 3, dtype: torch.dtype = torch.float32) -> Stack:
-    models = []
-    for seed in range(K):
-        model = build(FEATURES, WIDTH, depth, activation, torch.float64)
-        models.append(glorot_normal_(model, generator=torch.Generator().manual_seed(seed)))
-    return stack(models, dtype)  # type: ignore[arg-type]
+OUTPUTS = {"regression": 1, "several": 2, "binary": 1, "multiclass": 3}
+
+
+def task_of(kind: str) -> str:
+    return "regression" if kind == "several" else kind
+
+
+def networks(
+    activation: str, depth: int = 3, dtype: torch.dtype = torch.float32, kind: str = "regression"
+) -> Stack:
+    models = [
+        build(FEATURES, WIDTH, depth, activation, torch.float64, outputs=OUTPUTS[kind]) for _ in range(K)
+    ]
+    for seed, model in enumerate(models):
+        glorot_normal_(model, generator=torch.Generator().manual_seed(seed))
+    return stack(models, dtype)
 
 
 def run(
@@ -47,7 +63,7 @@ def run(
     order: int = 0,
 ) -> tuple[list[Losses], Trained]:
     *losses, trained = fit(
-        nets, rows(N, task, 1), rows(M, task, 2), task=task, epochs=epochs, batch_size=BATCH,
+        nets, rows(N, task, 1), rows(M, task, 2), task=task_of(task), epochs=epochs, batch_size=BATCH,
         learning_rate=learning_rate, generators=generators(order), stop=stop, checkpoint=checkpoint,
     )  # fmt: skip
     assert isinstance(trained, Trained)
@@ -67,7 +83,7 @@ def run_alone(
             reference.train_alone(
                 model,
                 *own,
-                task=task,
+                task=task_of(task),
                 epochs=epochs,
                 batch_size=BATCH,
                 learning_rate=learning_rate,
@@ -82,11 +98,11 @@ def assert_same(model: nn.Module, state: dict[str, Tensor], tolerance: float = 2
         torch.testing.assert_close(value, state[name], rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("task", LOSSES)
+@pytest.mark.parametrize("task", OUTPUTS)
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_a_stack_equals_its_networks_one_by_one(activation: str, task: str) -> None:
     """Losses of every epoch and the parameters after 20 steps, and the parameters kept, to float32's tolerance."""
-    nets = networks(activation)
+    nets = networks(activation, kind=task)
     alone = run_alone(unstack(nets), task, epochs=4)
     losses, trained = run(nets, task, epochs=4)
     for k, (model, best, twin) in enumerate(zip(unstack(nets), unstack(trained.best), alone, strict=True)):
@@ -109,22 +125,21 @@ def test_planted_fault_the_twin_sees_another_order_of_batches() -> None:
         assert_same(unstack(nets)[0], alone[0].states[-1], tolerance=1e-3)
 
 
-@pytest.mark.parametrize("task", LOSSES)
+@pytest.mark.parametrize("kind", OUTPUTS)
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("depth", [1, 4])
-def test_gradients_equal_autograd(depth: int, activation: str, task: str) -> None:
+def test_gradients_equal_autograd(depth: int, activation: str, kind: str) -> None:
     """d(loss)/d(parameters) in float64: the hand-written backward pass, and autograd through nn.Sequential."""
-    nets, data = networks(activation, depth, torch.float64), rows(N, task, 1, torch.float64)
-    loss = LOSSES[task]
+    nets, data = networks(activation, depth, torch.float64, kind), rows(N, kind, 1, torch.float64)
+    loss = LOSSES[task_of(kind)]
     gradients = nets.like(torch.full_like(nets.flat, torch.nan))
-    space = _Workspaces(nets).take(data.X.transpose(1, 2), data.y)
+    space = _Workspaces(nets).take(data.X.transpose(1, 2), data.y.transpose(1, 2))
     z = space.forward(nets)
     values = loss.mean(z, space.y)
-    loss.gradient(z, space.y, space.gz.squeeze(1))
+    loss.gradient(z, space.y, space.gz)
     space.backward(nets, gradients)
-    criterion = nn.MSELoss() if task == "regression" else nn.BCEWithLogitsLoss()
     for k, model in enumerate(unstack(nets)):
-        value = criterion(model(data.X[k % REPEATS]).squeeze(1), data.y[k % REPEATS])
+        value = reference.CRITERIA[task_of(kind)](model(data.X[k % REPEATS]), data.y[k % REPEATS])
         value.backward()
         torch.testing.assert_close(values[k], value.detach(), rtol=1e-12, atol=1e-12)
         linears = [m for m in model if isinstance(m, nn.Linear)]
@@ -134,22 +149,27 @@ def test_gradients_equal_autograd(depth: int, activation: str, task: str) -> Non
             torch.testing.assert_close(b[k, 0], linear.bias.grad, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("task", LOSSES)
-def test_evaluate_and_predict_equal_the_networks(task: str) -> None:
-    nets, data = networks("gelu"), rows(N, task, 1)
-    z, losses = predict(nets, data, batch_size=7), evaluate(nets, data, task, batch_size=7)
-    criterion = nn.MSELoss() if task == "regression" else nn.BCEWithLogitsLoss()
+@pytest.mark.parametrize("kind", OUTPUTS)
+def test_evaluate_and_predict_equal_the_networks(kind: str) -> None:
+    nets, data = networks("gelu", kind=kind), rows(N, kind, 1)
+    z, losses = predict(nets, data.X, batch_size=7), evaluate(nets, data, task_of(kind), batch_size=7)
     with torch.no_grad():
         for k, model in enumerate(unstack(nets)):
-            expected = model(data.X[k % REPEATS]).squeeze(1)
+            expected = model(data.X[k % REPEATS])
             torch.testing.assert_close(z[k], expected)
+            criterion = reference.CRITERIA[task_of(kind)]
             torch.testing.assert_close(losses[k], criterion(expected, data.y[k % REPEATS]))
 
 
 def test_large_logits_give_a_finite_loss() -> None:
-    z, y = torch.tensor([[1e4, -1e4]]), torch.tensor([[0.0, 0.0]])
+    z, y = torch.tensor([[[1e4, -1e4]]]), torch.tensor([[[0.0, 0.0]]])
     assert LOSSES["binary"].mean(z, y).item() == pytest.approx(5e3)
-    assert LOSSES["binary"].gradient(z, y, torch.empty_like(z)).tolist() == [[0.5, 0.0]]
+    assert LOSSES["binary"].gradient(z, y, torch.empty_like(z)).tolist() == [[[0.5, 0.0]]]
+    logits, classes = torch.tensor([[[1e4], [-1e4]]]), torch.tensor([[[0.0], [1.0]]])
+    assert LOSSES["multiclass"].mean(logits, classes).item() == pytest.approx(2e4)
+    assert LOSSES["multiclass"].gradient(logits, classes, torch.empty_like(logits)).tolist() == [
+        [[1.0], [-1.0]]
+    ]
 
 
 def test_comparisons_are_paired() -> None:

@@ -1,10 +1,10 @@
-"""Two small data sets that come with scikit-learn, in their original units."""
+"""Four small data sets that come with scikit-learn, in their original units."""
 
-from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
 
 from steinglm.datasets.dataset import Dataset
 
-__all__ = ["breast_cancer", "diabetes"]
+__all__ = ["breast_cancer", "diabetes", "digits", "wine"]
 
 
 def diabetes() -> Dataset:
@@ -40,4 +40,40 @@ def breast_cancer() -> Dataset:
         description="Benign (positive) against malignant tumours; scikit-learn, from UCI Machine Learning "
         "Repository, data set 17 (Wolberg et al., 1993), CC BY 4.0",
         title="Breast Cancer",
+    )
+
+
+def digits() -> Dataset:
+    """Handwritten digits as 8 x 8 images: 1797 rows, 64 inputs, ten classes.
+
+    >>> int(digits().y.max())
+    9
+    """
+    table = load_digits(as_frame=True)
+    return Dataset(
+        name="digits",
+        X=table.data,
+        y=table.target,
+        task="multiclass",
+        description="Handwritten digits of 8 x 8 pixels, ten classes; scikit-learn, from UCI Machine Learning "
+        "Repository, data set 80 (Alpaydin and Kaynak, 1998), CC BY 4.0",
+        title="Digits",
+    )
+
+
+def wine() -> Dataset:
+    """Wines of three cultivars, by chemical analysis: 178 rows, 13 inputs, three classes.
+
+    >>> wine().y.value_counts().sort_index().tolist()
+    [59, 71, 48]
+    """
+    table = load_wine(as_frame=True)
+    return Dataset(
+        name="wine",
+        X=table.data,
+        y=table.target,
+        task="multiclass",
+        description="Three cultivars of wine, by chemical analysis; scikit-learn, from UCI Machine Learning "
+        "Repository, data set 109 (Aeberhard and Forina, 1992), CC BY 4.0",
+        title="Wine",
     )

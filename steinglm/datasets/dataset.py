@@ -9,11 +9,11 @@ import pandas as pd
 import torch
 
 from steinglm.exceptions import InvalidInputError
+from steinglm.responses import TASKS
 
-__all__ = ["TASKS", "Dataset", "Split", "Task"]
+__all__ = ["Dataset", "Split", "Task"]
 
-Task = Literal["regression", "binary"]
-TASKS: tuple[Task, ...] = ("regression", "binary")
+Task = Literal["regression", "binary", "multiclass"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +25,8 @@ class Dataset:
     name : the key by which it is loaded.
     X : (n, d) inputs; numbers, booleans and categories; missing values allowed.
     y : (n,) response on the index of X; numbers for a regression, 0 and 1 (the positive class) for two
-        classes.
-    task : "regression" or "binary".
+        classes, 0, 1, 2, ... for more. A regression of several responses has a table (n, C).
+    task : "regression", "binary" or "multiclass".
     description : one line with the source and the licence.
     title : the name to show.
     code : the paper's number, "D1" to "D10", or "".
@@ -34,15 +34,15 @@ class Dataset:
         knows them.
 
     >>> X = pd.DataFrame({"x": [1.0, 2.0]})
-    >>> Dataset("mine", X, pd.Series([0.1, 0.2]), "ranking", "my own", "Mine")
+    >>> Dataset("mine", X, pd.Series([0.1, 0.2]), "ranking", "my own", "Mine")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    steinglm.exceptions.InvalidInputError: task must be regression or binary, got ranking; choose one of these
+    steinglm.exceptions.InvalidInputError: task must be one of regression, binary, multiclass, got ranking; choose...
     """
 
     name: str
     X: pd.DataFrame
-    y: pd.Series
+    y: pd.Series | pd.DataFrame
     task: Task
     description: str
     title: str
@@ -51,7 +51,7 @@ class Dataset:
 
     def __post_init__(self) -> None:
         if self.task not in TASKS:
-            raise InvalidInputError("task", " or ".join(TASKS), self.task, "choose one of these")
+            raise InvalidInputError("task", f"one of {', '.join(TASKS)}", self.task, "choose one of these")
         if not self.X.index.equals(self.y.index):
             got = f"{len(self.X)} rows and {len(self.y)} responses"
             raise InvalidInputError("y", "on the index of X", got, "take X and y from one table")
@@ -65,10 +65,10 @@ class Dataset:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A prepared data set in three parts; float64 tensors, inputs (n, d) and responses (n,).
+    """A prepared data set in three parts; float64 tensors, inputs (n, d) and responses (n,), or (n, C) for several.
 
-    `features` names the d inputs; `directions` is (d, k) with orthonormal columns, in the coordinates of the
-    prepared inputs, or None.
+    `outputs` counts the output units: one, or one a response, or one a class. `features` names the d inputs;
+    `directions` is (d, k) with orthonormal columns, in the coordinates of the prepared inputs, or None.
     """
 
     X_train: torch.Tensor
@@ -79,4 +79,5 @@ class Split:
     y_test: torch.Tensor
     features: tuple[str, ...]
     task: Task
+    outputs: int = 1
     directions: torch.Tensor | None = None

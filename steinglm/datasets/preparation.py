@@ -3,6 +3,7 @@ column; constant columns are dropped; the inputs are standardized with the mean 
 deviation of the training part; the response of a regression is scaled to [0, 1]. Four fifths of the rows are
 for training, of which one fifth is kept for validation."""
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -18,10 +19,12 @@ __all__ = ["design", "prepare"]
 FEWEST_ROWS = 10
 MOST_LEVELS = 1000  # a "category" of more is a name or a text, and its one-hot table would fill the memory
 CODING = "code the positive class as 1 and the other as 0"
+MOST_CLASSES = 1000
+CODES = "code the classes as 0, 1, 2, ..."
 HELD_OUT = 0.2  # share of the rows for the test, and of the rest for validation
 
 
-def design(dataset: Dataset) -> tuple[pd.DataFrame, pd.Series]:
+def design(dataset: Dataset) -> tuple[pd.DataFrame, pd.Series | pd.DataFrame]:
     """The complete rows as numbers, before splitting and standardizing.
 
     Numbers and booleans, two-level ones too, stay one column; every level of anything else becomes a column
@@ -32,7 +35,7 @@ def design(dataset: Dataset) -> tuple[pd.DataFrame, pd.Series]:
     Returns
     -------
     X : (n, d) float64; no column is constant.
-    y : (n,) float64 in [0, 1]; 0 and 1 only for two classes.
+    y : (n,) float64 in [0, 1]; 0 and 1 only for two classes; 0, 1, ... for more; (n, C) for several responses.
 
     Raises
     ------
@@ -44,11 +47,15 @@ def design(dataset: Dataset) -> tuple[pd.DataFrame, pd.Series]:
     >>> list(X.columns)[:4], float(y.max())
     (['Sex=F', 'Sex=I', 'Sex=M', 'Length'], 1.0)
     """
-    complete = dataset.X.notna().all(axis=1) & dataset.y.notna()
+    complete = dataset.X.notna().all(axis=1) & pd.DataFrame(dataset.y).notna().all(axis=1)
     if (n := int(complete.sum())) < FEWEST_ROWS:
         cure = "add rows, or fill in missing values"
         raise InvalidInputError("data set", f"{FEWEST_ROWS} or more rows without missing values", n, cure)
-    return _encode(dataset.X[complete]), _response(dataset.y[complete], dataset.task)
+    X = _encode(dataset.X[complete])
+    if isinstance(dataset.y, pd.Series):
+        return X, _response(dataset.y[complete], dataset.task)
+    columns = {name: _response(y, dataset.task) for name, y in dataset.y[complete].items()}
+    return X, pd.DataFrame(columns)
 
 
 def prepare(dataset: Dataset, seed: int) -> Split:
@@ -69,12 +76,18 @@ def prepare(dataset: Dataset, seed: int) -> Split:
     (torch.Size([2674, 10]), torch.Size([668, 10]), torch.Size([835, 10]))
     """
     table, response = design(dataset)
-    X, y = table.to_numpy(), response.to_numpy()  # (n, d), (n,)
+    X, y = table.to_numpy(), response.to_numpy()  # (n, d), (n,) or (n, C)
     train, validation, test = _parts(len(y), seed)
-    if np.ptp(y[train]) == 0:
-        got = f"{y[train][0]:g} in each of its {len(train)} rows"
+    if np.ptp(y[train], axis=0).min() == 0:
+        got = f"{y[train].flat[0]:g} in each of its {len(train)} rows"
         expected, cure = "of two or more values in the training part", "add rows or change the seed"
         raise InvalidInputError("y", expected, got, cure)
+    outputs = math.prod(y.shape[1:])
+    if dataset.task == "multiclass":
+        outputs = int(y.max()) + 1
+        if missing := set(range(outputs)) - set(y[train].astype(int)):
+            expected, cure = "of every class in the training part", "add rows or change the seed"
+            raise InvalidInputError("y", expected, f"none of class {min(missing)}", cure)
     fitted = X[train]
     mean, sd = fitted.mean(axis=0), fitted.std(axis=0)  # (d,) population sd
     varying = (np.ptp(fitted, axis=0) > 0) & (sd > 0)  # the sd of equal floats need not be exactly 0
@@ -93,6 +106,7 @@ def prepare(dataset: Dataset, seed: int) -> Split:
         y_test=torch.from_numpy(y[test]),
         features=features,
         task=dataset.task,
+        outputs=outputs,
         directions=_directions(dataset, features, scale),
     )
 
@@ -127,18 +141,22 @@ def _columns(name: str, column: pd.Series) -> Iterator[tuple[str, np.ndarray]]:
 
 def _response(y: pd.Series, task: Task) -> pd.Series:
     if not types.is_numeric_dtype(y):
-        cure = CODING if task == "binary" else "convert it to numbers"
+        cure = {"binary": CODING, "multiclass": CODES}.get(task, "convert it to numbers")
         raise InvalidInputError("y", "numbers", str(y.dtype), cure)
     values = _finite("y", y)
     low, high = values.min(), values.max()
     if task == "binary" and not set(np.unique(values)) <= {0.0, 1.0}:
         got = f"{len(np.unique(values))} values from {low:g} to {high:g}"
         raise InvalidInputError("y", "0 or 1 for two classes", got, CODING)
+    if task == "multiclass" and (low < 0 or (values % 1 != 0).any() or high >= MOST_CLASSES):
+        got = f"{len(np.unique(values))} values from {low:g} to {high:g}"
+        raise InvalidInputError("y", f"0, 1, 2, ... below {MOST_CLASSES} for classes", got, CODES)
     if low == high:
-        expected = "of two classes" if task == "binary" else "of two or more values"
+        expected = "of two or more values" if task == "regression" else "of two classes"
         cure = "nothing can be learned from a constant, choose another response"
         raise InvalidInputError("y", expected, f"{low:g} in every row", cure)
-    return pd.Series((values - low) / (high - low), index=y.index, name=y.name)
+    scaled = values if task == "multiclass" else (values - low) / (high - low)
+    return pd.Series(scaled, index=y.index, name=y.name)
 
 
 def _finite(argument: str, column: pd.Series) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The data sets by name: the paper's ten in its order, two of scikit-learn's, and the synthetic models."""
+"""The data sets by name: the paper's ten in its order, four of scikit-learn's, and the synthetic models."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,6 +24,8 @@ _LOADERS: dict[str, Callable[[], Dataset]] = {
     "spambase": partial(embedded.load, "spambase"),
     "diabetes": bundled.diabetes,
     "breast_cancer": bundled.breast_cancer,
+    "digits": bundled.digits,
+    "wine": bundled.wine,
     **{name: partial(synthetic.load, name) for name in synthetic.MODELS},
 }
 

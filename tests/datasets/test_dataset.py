@@ -13,7 +13,7 @@ X, Y = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]}), pd.Series([0.0, 1.0])
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"task": "ranking"}, "task must be regression or binary, got ranking"),
+        ({"task": "ranking"}, "task must be one of regression, binary, multiclass, got ranking"),
         ({"y": Y[:1]}, "got 2 rows and 1 responses"),
         ({"y": Y.set_axis([5, 6])}, "y must be on the index of X"),
         ({"X": X[[]]}, "one or more columns"),

@@ -68,11 +68,11 @@ def test_the_training_part_is_standardized_and_nothing_is_lost(name: str) -> Non
     for X, y in parts(split):
         assert X.dtype == y.dtype == torch.float64 and X.is_contiguous()
         assert X.shape == (len(y), len(split.features)) and X.isfinite().all()
-        assert y.min() >= 0 and y.max() <= 1
+        assert y.min() >= 0 and y.max() <= max(1, split.outputs - 1)
     assert split.X_train.mean(0).abs().max() < 1e-9
     assert (split.X_train.var(0, correction=0) - 1).abs().max() < 1e-9
     y = torch.cat([y for _, y in parts(split)])
-    assert y.min() == 0 and y.max() == 1
+    assert y.min() == 0 and y.max() == max(1, split.outputs - 1)
     assert split.task == data.task
 
 
@@ -187,3 +187,46 @@ def test_a_training_part_of_constants_is_refused() -> None:
     held_out = next(seed for seed in range(99) if 0 in np.random.default_rng(seed).permutation(20)[:7])
     with pytest.raises(InvalidInputError, match="varies in the training part, got constants"):
         prepare(data, held_out)
+
+
+def classes(*codes: float, n: int = 40) -> Dataset:
+    y = pd.Series([codes[i % len(codes)] for i in range(n)])
+    return Dataset("classes", pd.DataFrame({"x": np.arange(n) % 7}), y, "multiclass", "made here", "Classes")
+
+
+def test_more_classes_stay_codes_and_are_counted() -> None:
+    split = prepare(load("wine"), seed=0)
+    assert (split.task, split.outputs) == ("multiclass", 3)
+    assert set(torch.cat([y for _, y in parts(split)]).tolist()) == {0.0, 1.0, 2.0}
+    assert prepare(load("digits"), seed=0).outputs == 10
+    assert prepare(load("breast_cancer"), seed=0).outputs == prepare(load("abalone"), seed=0).outputs == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            classes(0, 1, 2.5),
+            "y must be 0, 1, 2, ... below 1000 for classes, got 3 values from 0 to 2.5; code",
+        ),
+        (classes(-1, 0, 1), "y must be 0, 1, 2, ... below 1000 for classes, got 3 values from -1 to 1"),
+        (classes(0, 1, 5000), "y must be 0, 1, 2, ... below 1000"),
+        (classes(1, 1), "y must be of two classes, got 1 in every row"),
+        (classes(0, 1, 3), "y must be of every class in the training part, got none of class 2"),
+    ],
+)
+def test_codes_that_are_no_classes_are_refused(data: Dataset, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        prepare(data, seed=0)
+
+
+def test_several_responses_are_scaled_column_by_column() -> None:
+    X = pd.DataFrame({"x": np.arange(40.0)})
+    y = pd.DataFrame({"a": np.arange(40) * 3.0 - 5, "b": np.arange(40)[::-1] ** 2})
+    y.loc[7, "b"] = np.nan
+    table, responses = design(Dataset("several", X, y, "regression", "made here", "Several"))
+    assert len(table) == len(responses) == 39  # the row with a missing response is dropped
+    assert responses.min().tolist() == [0, 0] and responses.max().tolist() == [1, 1]
+    split = prepare(Dataset("several", X, y, "regression", "made here", "Several"), seed=0)
+    assert split.outputs == 2
+    assert split.y_train.shape == (len(split.X_train), 2)
