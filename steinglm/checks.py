@@ -1,10 +1,12 @@
-"""The options that the initializers accept, each refused with what to do about it."""
+"""Options and settings, each refused with what was expected and what to do about it."""
 
+import math
 import sys
+from difflib import get_close_matches
 
 from steinglm.exceptions import InvalidInputError
 
-__all__ = ["check_alpha", "check_choice", "check_most"]
+__all__ = ["check_alpha", "check_choice", "check_methods", "check_positive", "check_whole"]
 
 
 def check_alpha(alpha: float | str | None) -> None:
@@ -18,13 +20,42 @@ def check_alpha(alpha: float | str | None) -> None:
         )
 
 
-def check_choice(argument: str, value: str, choices: tuple[str, ...]) -> None:
+def check_choice(argument: str, value: object, choices: tuple[str, ...]) -> None:
     """Refuse a value that is not one of the choices."""
     if value not in choices:
-        raise InvalidInputError(argument, f"one of {', '.join(choices)}", value, "choose one of these")
+        close = get_close_matches(str(value), choices, n=1)
+        cure = f"did you mean {close[0]!r}?" if close else "choose one of these"
+        raise InvalidInputError(argument, f"one of {', '.join(choices)}", value, cure)
 
 
-def check_most(value: int | None) -> None:
-    """Refuse a number of patches that is not 1 or more, or None."""
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-        raise InvalidInputError("max_patches", "1 or more, or None", value, "None takes every patch")
+def check_whole(
+    argument: str, value: object, low: int, high: int, cure: str, *, optional: bool = False
+) -> None:
+    """Refuse what is no whole number from low to high; `optional` lets None through."""
+    if optional and value is None:
+        return
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise InvalidInputError(argument, f"{low}..{high}", value, cure)
+
+
+def check_positive(argument: str, value: object, high: float, cure: str) -> float:
+    """The value as a float, if it is a positive number up to `high`."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (number and 0 < value <= min(high, sys.float_info.max)):  # type: ignore[operator]
+        limit = "" if high == math.inf else f" up to {high:g}"
+        raise InvalidInputError(argument, f"a positive number{limit}", value, cure)
+    return float(value)  # type: ignore[arg-type]
+
+
+def check_methods(methods: object, known: tuple[str, ...]) -> tuple[str, ...]:
+    """The methods as a tuple of different known names, one at least."""
+    names = tuple(methods) if isinstance(methods, list | tuple) else (methods,)
+    if not names:
+        raise InvalidInputError(
+            "methods", f"one or more of {', '.join(known)}", "none", "choose at least one"
+        )
+    for name in names:
+        check_choice("methods", name, known)
+    if len(set(names)) < len(names):
+        raise InvalidInputError("methods", "different from one another", names, "name each method once")
+    return names

@@ -7,6 +7,7 @@ __all__ = [
     "ConvergenceWarning",
     "DataUnavailableError",
     "EngineError",
+    "InitializationWarning",
     "InvalidInputError",
     "SharedLayerWarning",
     "SteinGLMError",
@@ -46,6 +47,10 @@ class EngineError(SteinGLMError):
 
 class ConvergenceWarning(UserWarning):
     """A fit stopped before it had converged; its result is still usable."""
+
+
+class InitializationWarning(UserWarning):
+    """The initialization that was asked for could not be done on these data; another took its place."""
 
 
 class SharedLayerWarning(UserWarning):

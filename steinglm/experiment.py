@@ -5,26 +5,24 @@ and measures what each initialization does to the signal; `train` trains all of 
 they come. Every method of a repeat sees the same split and the same mini-batches, so that comparisons are paired.
 """
 
-import math
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
-from sklearn.metrics import roc_auc_score
-from torch import Tensor, nn
+from torch import nn
 
 from steinglm import datasets, diagnostics, mlp
 from steinglm.init import INITIALIZERS
 from steinglm.responses import responses
+from steinglm.results import Epoch, Result, collect, epoch_of, metric_name, summarize
 from steinglm.settings import Experiment
 from steinglm.styles import style
-from steinglm.train import Losses, Rows, StopRules, Trained, evaluate, fit, predict
+from steinglm.train import Losses, Rows, StopRules, evaluate, fit, predict
 
 __all__ = [
     "TITLES",
@@ -42,39 +40,6 @@ TITLES = {method: style(method).title for method in INITIALIZERS}
 OWN_OUTPUT = {"steinglm": "stein"}  # the baselines draw theirs: "random"
 
 
-@dataclass(frozen=True)
-class Epoch:
-    """The losses after an epoch: rows (method, repeat, quantity, value). Epoch 0 is before training."""
-
-    epoch: int
-    rows: tuple[tuple[str, int, str, float], ...]
-
-    def records(self) -> list[dict[str, Any]]:
-        """The rows as dicts with the keys method, repeat, epoch, quantity, value."""
-        return [
-            {"method": method, "repeat": repeat, "epoch": self.epoch, "quantity": quantity, "value": value}
-            for method, repeat, quantity, value in self.rows
-        ]
-
-
-@dataclass(frozen=True, eq=False)
-class Result:
-    """A finished run.
-
-    history : method, repeat, epoch, quantity (training_loss, validation_loss), value
-    summary : one row a method and repeat: test_metric (see `metric_name`), test_accuracy (of a classification; nan
-        for a regression), best_epoch, best_validation_loss,
-        initialization_seconds, training_seconds (of the whole lock-step run), epochs_to_best_baseline (until the
-        training loss reaches the best baseline's final one; nan: never), stopped ("", "target", "patience", "time")
-    state : the parameters at the best validation loss, by name: "steinglm.0.hidden1.weight", ...
-    """
-
-    experiment: Experiment
-    history: pd.DataFrame
-    summary: pd.DataFrame
-    state: dict[str, Tensor]
-
-
 @lru_cache(maxsize=20)  # an experiment's repeats, but bounded: one of Adult takes 25 MB
 def split(dataset: str, seed: int, repeat: int) -> datasets.Split:
     """The split of a repeat: training, validation and test rows, prepared."""
@@ -83,14 +48,6 @@ def split(dataset: str, seed: int, repeat: int) -> datasets.Split:
 
 def _seeds(*entropy: int) -> np.ndarray:
     return np.random.SeedSequence(entropy).generate_state(2)
-
-
-def metric_name(task: str) -> str:
-    """The test metric of a task: RMSE (lower is better, of responses scaled to [0, 1]) or AUC (higher is better).
-
-    With more than two classes it is the mean over classes of the AUC of each against the rest.
-    """
-    return {"regression": "RMSE", "binary": "AUC", "multiclass": "macro AUC"}[task]
 
 
 def _networks(
@@ -220,101 +177,25 @@ def train(
         checkpoint=checkpoint,
     ):
         if isinstance(step, Losses):
-            epochs.append(_epoch(step, names))
+            epochs.append(epoch_of(step, names))
             yield epochs[-1]
         else:
-            yield _result(experiment, step, names, seconds, epochs, test, task)
-
-
-def _epoch(losses: Losses, names: list[tuple[str, int]]) -> Epoch:
-    """A network that has stopped has no rows any more."""
-    rows = [
-        (method, repeat, quantity, value)
-        for (method, repeat), *values in zip(
-            names, losses.training.tolist(), losses.validation.tolist(), strict=True
-        )
-        for quantity, value in zip(("training_loss", "validation_loss"), values, strict=True)
-    ]
-    return Epoch(losses.epoch, tuple(rows))
-
-
-def _result(
-    experiment: Experiment,
-    trained: Trained,
-    names: list[tuple[str, int]],
-    seconds: list[float],
-    epochs: list[Epoch],
-    test: Rows,
-    task: str,
-) -> Result:
-    history = pd.DataFrame([record for epoch in epochs for record in epoch.records()]).dropna(
-        ignore_index=True
-    )
-    summary = pd.DataFrame(names, columns=["method", "repeat"])
-    predicted = predict(trained.best, test.X)
-    truth = [test.y[k % len(test.y)] for k in range(len(predicted))]
-    for name, measure in (("test_metric", _test_metric), ("test_accuracy", _test_accuracy)):
-        summary[name] = [measure(z, y, task) for z, y in zip(predicted, truth, strict=True)]
-    summary["best_epoch"] = trained.best_epoch.tolist()
-    summary["best_validation_loss"] = trained.best_loss.tolist()
-    summary["initialization_seconds"] = seconds
-    summary["training_seconds"] = trained.seconds
-    summary["epochs_to_best_baseline"] = _epochs_to_best_baseline(history, names)
-    summary["stopped"] = list(trained.stopped)
-    state = {
-        f"{method}.{repeat}.{name}": value
-        for (method, repeat), model in zip(names, mlp.unstack(trained.best), strict=True)
-        for name, value in model.state_dict().items()
-    }
-    return Result(experiment, history, summary, state)
-
-
-def _test_metric(z: Tensor, y: Tensor, task: str) -> float:
-    """RMSE or AUC of linear predictors z (n, C) against responses y (n, C); nan where it is not defined."""
-    if task == "regression":
-        return float((z - y).double().square().mean().sqrt())
-    if not torch.isfinite(z).all():
-        return math.nan
-    # an AUC is of ranks: of the logits for two classes, of each class's probability for more
-    scores = z if task == "binary" else z.double().softmax(1)
-    columns = zip(y.T.numpy(), scores.T.numpy(), strict=True)
-    areas = [roc_auc_score(own, score) if own.min() < own.max() else math.nan for own, score in columns]
-    return float(np.mean(areas))
-
-
-def _test_accuracy(z: Tensor, y: Tensor, task: str) -> float:
-    if task == "regression" or not torch.isfinite(z).all():
-        return math.nan
-    hits = (z > 0) == (y > 0.5) if task == "binary" else z.argmax(1) == y.argmax(1)
-    return float(hits.double().mean())
-
-
-def _epochs_to_best_baseline(history: pd.DataFrame, names: list[tuple[str, int]]) -> list[float]:
-    """The first epoch at which a network's training loss is down to the lowest final one of its repeat's baselines."""
-    losses = history[history["quantity"] == "training_loss"].set_index(["method", "repeat"]).sort_index()
-    final = losses.groupby(level=["method", "repeat"])["value"].last()
-    found = []
-    for method, repeat in names:
-        # a network whose loss was never a number has no rows
-        others = [name for name in names if name[1] == repeat and name[0] != "steinglm"]
-        baselines = [final[name] for name in others if name in final.index]
-        own = losses[losses.index.isin([(method, repeat)])]
-        reached = own.loc[own["value"] <= min(baselines), "epoch"] if baselines else own.loc[:, "epoch"][:0]
-        found.append(float(reached.min()) if len(reached) else float("nan"))
-    return found
-
-
-def summarize(summary: pd.DataFrame) -> pd.DataFrame:
-    """One row a method: mean and sd over repeats of each number, in the order in which the methods came."""
-    numbers = [
-        "test_metric",
-        "test_accuracy",
-        "best_validation_loss",
-        "best_epoch",
-        "initialization_seconds",
-        "epochs_to_best_baseline",
-    ]
-    table = summary.groupby("method", sort=False)[numbers].agg(["mean", "std"])
-    table.columns = pd.Index([f"{name}_{kind}" for name in numbers for kind in ("mean", "sd")])
-    table["training_seconds"] = summary.groupby("method", sort=False)["training_seconds"].first()
-    return table.reset_index()
+            states = [model.state_dict() for model in mlp.unstack(step.best)]
+            yield collect(
+                experiment,
+                epochs,
+                names,
+                task=task,
+                predicted=predict(step.best, test.X),
+                truth=[test.y[repeat] for _, repeat in names],
+                state={
+                    f"{method}.{repeat}.{name}": value
+                    for (method, repeat), own in zip(names, states, strict=True)
+                    for name, value in own.items()
+                },
+                best_epoch=step.best_epoch.tolist(),
+                best_validation_loss=step.best_loss.tolist(),
+                initialization_seconds=seconds,
+                training_seconds=step.seconds,
+                stopped=list(step.stopped),
+            )

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
-from steinglm.checks import check_alpha, check_choice, check_most
+from steinglm.checks import check_alpha, check_choice, check_whole
 from steinglm.exceptions import InvalidInputError
 from steinglm.layerwise import (
     Rule,
@@ -102,7 +102,7 @@ def stein_glm_(
     check_choice("score", score, tuple(SCORES))
     check_choice("output", output, ("glm", "stein"))
     check_alpha(alpha)
-    check_most(max_patches)
+    check_whole("max_patches", max_patches, 1, 10**9, "None takes every patch", optional=True)
     check_model(model)
     rule = Rule(alpha, score, max_patches, generator or torch.Generator().manual_seed(0))
     with all_or_nothing(model), undisturbed(model):

@@ -3,12 +3,11 @@
 import hashlib
 import json
 import math
-import sys
 from dataclasses import asdict, dataclass, fields
-from difflib import get_close_matches
 from typing import Any
 
 from steinglm import __version__, datasets
+from steinglm.checks import check_choice, check_methods, check_positive, check_whole
 from steinglm.exceptions import InvalidInputError
 from steinglm.init import INITIALIZERS
 from steinglm.mlp import ACTIVATIONS
@@ -61,32 +60,34 @@ class Experiment:
     time_budget: float | None = None
 
     def __post_init__(self) -> None:
-        _choice("dataset", self.dataset, datasets.names())
-        _choice("activation", self.activation, tuple(ACTIVATIONS))
-        _choice("score", self.score, tuple(SCORES))
-        _choice("output", self.output, OUTPUTS)
-        _whole("depth", self.depth, 1, 200, "one hidden layer is the smallest network")
-        _whole("width", self.width, 1, 1000, "None takes min(features, 20)", optional=True)
-        _whole("epochs", self.epochs, 1, 10_000, "the paper takes 200")
-        _whole("batch_size", self.batch_size, 1, 100_000, "None takes the paper's choice", optional=True)
-        _whole("repeats", self.repeats, 1, 50, "the paper takes 10")
-        _whole("seed", self.seed, 0, MAX_SEED, "any whole number in this range will do")
-        _whole("patience", self.patience, 1, 10_000, "None never stops early", optional=True)
+        check_choice("dataset", self.dataset, datasets.names())
+        check_choice("activation", self.activation, tuple(ACTIVATIONS))
+        check_choice("score", self.score, tuple(SCORES))
+        check_choice("output", self.output, OUTPUTS)
+        check_whole("depth", self.depth, 1, 200, "one hidden layer is the smallest network")
+        check_whole("width", self.width, 1, 1000, "None takes min(features, 20)", optional=True)
+        check_whole("epochs", self.epochs, 1, 10_000, "the paper takes 200")
+        check_whole("batch_size", self.batch_size, 1, 100_000, "None takes the paper's choice", optional=True)
+        check_whole("repeats", self.repeats, 1, 50, "the paper takes 10")
+        check_whole("seed", self.seed, 0, MAX_SEED, "any whole number in this range will do")
+        check_whole("patience", self.patience, 1, 10_000, "None never stops early", optional=True)
         self._set(
-            "learning_rate", _positive("learning_rate", self.learning_rate, 10.0, "the paper takes 0.001")
+            "learning_rate",
+            check_positive("learning_rate", self.learning_rate, 10.0, "the paper takes 0.001"),
         )
         if self.target_loss is not None:
             self._set(
-                "target_loss", _positive("target_loss", self.target_loss, math.inf, "None sets no target")
+                "target_loss",
+                check_positive("target_loss", self.target_loss, math.inf, "None sets no target"),
             )
         if self.time_budget is not None:
             self._set(
-                "time_budget", _positive("time_budget", self.time_budget, math.inf, "None sets no limit")
+                "time_budget", check_positive("time_budget", self.time_budget, math.inf, "None sets no limit")
             )
         if self.alpha is not None and self.alpha != "auto":
             cure = "1 suits tanh, 4 sigmoid; None is 1 / f'(0), 'auto' holds the variance at 1"
-            self._set("alpha", _positive("alpha", self.alpha, 1e6, cure))
-        self._set("methods", _methods(self.methods))
+            self._set("alpha", check_positive("alpha", self.alpha, 1e6, cure))
+        self._set("methods", check_methods(self.methods, tuple(INITIALIZERS)))
         if len(self.methods) * self.repeats > MAX_NETWORKS:
             got = f"{len(self.methods)} methods x {self.repeats} repeats"
             raise InvalidInputError(
@@ -113,7 +114,7 @@ class Experiment:
             raise InvalidInputError("settings", "names with values", settings, "see Experiment.as_dict")
         known = tuple(field.name for field in fields(cls))
         for name in settings:
-            _choice("setting", name, known)
+            check_choice("setting", name, known)
         return cls(**settings)
 
     def units(self, features: int) -> int:
@@ -123,38 +124,3 @@ class Experiment:
     def batch_rows(self, rows: int) -> int:
         """The rows of a mini-batch, given the number of training rows."""
         return max(1, min(500, rows // 5)) if self.batch_size is None else self.batch_size
-
-
-def _choice(argument: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        close = get_close_matches(str(value), choices, n=1)
-        cure = f"did you mean {close[0]!r}?" if close else "choose one of these"
-        raise InvalidInputError(argument, f"one of {', '.join(choices)}", value, cure)
-
-
-def _whole(argument: str, value: object, low: int, high: int, cure: str, *, optional: bool = False) -> None:
-    if optional and value is None:
-        return
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise InvalidInputError(argument, f"{low}..{high}", value, cure)
-
-
-def _positive(argument: str, value: object, high: float, cure: str) -> float:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (number and 0 < value <= min(high, sys.float_info.max)):  # type: ignore[operator]
-        limit = "" if high == math.inf else f" up to {high:g}"
-        raise InvalidInputError(argument, f"a positive number{limit}", value, cure)
-    return float(value)  # type: ignore[arg-type]
-
-
-def _methods(methods: object) -> tuple[str, ...]:
-    names = tuple(methods) if isinstance(methods, list | tuple) else (methods,)
-    if not names:
-        raise InvalidInputError(
-            "methods", f"one or more of {', '.join(INITIALIZERS)}", "none", "choose at least one"
-        )
-    for name in names:
-        _choice("methods", name, tuple(INITIALIZERS))
-    if len(set(names)) < len(names):
-        raise InvalidInputError("methods", "different from one another", names, "name each method once")
-    return names

@@ -189,6 +189,7 @@ def fit(
     generators: Sequence[torch.Generator],
     stop: StopRules = StopRules(),
     checkpoint: Callable[[], None] | None = None,
+    memory: dict[str, Tensor] | None = None,
 ) -> Iterator[Losses | Trained]:
     """Train a stack in place; yield the losses after each epoch (0 first), then what is left.
 
@@ -198,6 +199,7 @@ def fit(
     training, validation : rows of the R repeats
     generators : one a repeat; each draws the order of its repeat's mini-batches
     checkpoint : called after every mini-batch; whatever it raises ends the training
+    memory : Adam's running averages, filled if empty and kept up to date, so that another call goes on from them
     """
     spaces, loss = _Workspaces(networks), LOSSES[task]
     (X, y), held = (_units_first(rows) for rows in (training, validation))
@@ -206,6 +208,7 @@ def fit(
     parameter = torch.nn.Parameter(networks.flat, requires_grad=True)
     parameter.grad = gradients.flat
     adam = torch.optim.Adam([parameter], lr=learning_rate, fused=True)
+    adam.state[parameter] = {} if memory is None else memory
     progress = _Progress(networks, stop)
     yield progress.record(
         0,

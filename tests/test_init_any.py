@@ -629,8 +629,8 @@ def test_bad_input_is_refused_and_the_model_is_exactly_as_it_was(
             {"output_layer": "1"},
             "output_layer must be a Linear layer that the forward pass calls, got 1; those called are: 0, 2",
         ),
-        ({"max_patches": 0}, "max_patches must be 1 or more, or None, got 0"),
-        ({"max_patches": 2.5}, "max_patches must be 1 or more, or None, got 2.5"),
+        ({"max_patches": 0}, "max_patches must be 1..1000000000, got 0; None takes every patch"),
+        ({"max_patches": 2.5}, "max_patches must be 1..1000000000, got 2.5"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
