@@ -15,7 +15,8 @@ from typing import Any, Self
 
 from steinglm.cluster import LOST, Connection, Settings
 from steinglm.exceptions import EngineError
-from steinglm.experiment import Experiment, Result
+from steinglm.kinds import AnyExperiment
+from steinglm.results import Result
 from steinglm.run import Run
 from steinglm.store import Store
 
@@ -23,7 +24,7 @@ __all__ = ["Engine", "Run", "Settings"]
 
 logger = logging.getLogger(__name__)
 
-TRAINER = "steinglm.experiment:train"
+TRAINER = "steinglm.kinds:train"
 TICK = 1.0  # seconds between the steward's rounds, and between two tables of orders
 BUSY_TICK = 0.1  # the same while runs wait for a worker
 MEND_EVERY = 5.0  # seconds
@@ -36,7 +37,7 @@ class Engine:
     Parameters
     ----------
     settings : bounds and folders; the defaults read the environment
-    trainer : "module:function", called like `steinglm.experiment.train`; imported in the workers
+    trainer : "module:function", called like `steinglm.kinds.train`; imported in the workers
 
     Attributes
     ----------
@@ -86,7 +87,7 @@ class Engine:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def submit(self, experiment: Experiment, *, owner: str = "") -> Run:
+    def submit(self, experiment: AnyExperiment, *, owner: str = "") -> Run:
         """Return the run of this experiment: the one that is there, in memory or on disk, or a new one.
 
         Raises
@@ -131,7 +132,7 @@ class Engine:
                 "try again when one has finished, or stop one"
             )
 
-    def _add(self, experiment: Experiment, *, owner: str = "", result: Result | None = None) -> Run:
+    def _add(self, experiment: AnyExperiment, *, owner: str = "", result: Result | None = None) -> Run:
         name = f"{experiment.key}-{next(self._numbers)}"
         run = Run(experiment, name, lock=self._lock, changed=self._changed, owner=owner, result=result)
         self._runs.pop(run.key, None)

@@ -6,8 +6,7 @@ trained by `train`, in float32; its predictions are computed in float64.
 """
 
 import warnings
-from collections.abc import Callable, Sequence
-from numbers import Integral, Real
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from torch import Tensor, nn
 
 from steinglm import train
-from steinglm.checks import check_alpha, check_choice
+from steinglm.checks import check_alpha, check_choice, check_positive, check_whole
 from steinglm.exceptions import InitializationWarning, InvalidInputError
 from steinglm.init import INITIALIZERS, orthogonal_
 from steinglm.mlp import ACTIVATIONS, Stack, perceptron, stack, unstack
@@ -32,6 +31,7 @@ __all__ = ["SteinGLMClassifier", "SteinGLMRegressor"]
 
 Data = tuple[np.ndarray, np.ndarray]  # X (n, d), and y (n,) codes of classes or (n, C) standardized responses
 MAX_SEED = 2**31 - 1
+MOST = 10**9
 
 
 class _SteinGLM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -78,56 +78,59 @@ class _SteinGLM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
                 X, y, test_size=self.validation_fraction, random_state=random, stratify=stratify
             )
             held = X_held, y_held
-        self._initialize((X, y), held, task, units)
+        model = self._initialize((X, y), held, task, units)
         stop = train.StopRules(patience=int(self.n_iter_no_change))
-        _, trained = self._train((X, y), held, int(self.max_epochs), stop)
+        _, trained = self._train(model, (X, y), held, int(self.max_epochs), stop)
         self.model_ = unstack(trained.best)[0]
         self.best_loss_ = float(trained.best_loss)
         return self
 
     def _partial_fit(self, X: np.ndarray, y: np.ndarray, task: str, units: int) -> Self:
-        if self._is_new():
+        if self.__sklearn_is_fitted__():
+            model = self.model_
+        else:
             self._generator = _generator(check_random_state(self.random_state))
-            self._initialize((X, y), None, task, units)
-        networks, _ = self._train((X, y), None, 1, train.StopRules())
+            model = self._initialize((X, y), None, task, units)
+        networks, _ = self._train(model, (X, y), None, 1, train.StopRules())
         self.model_ = unstack(networks)[0]
         return self
 
-    def _is_new(self) -> bool:
-        return not hasattr(self, "model_")
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
 
-    def _initialize(self, data: Data, held: Data | None, task: str, units: int) -> None:
-        """Build the network and initialize it; what was learnt before is forgotten."""
+    def _initialize(self, data: Data, held: Data | None, task: str, units: int) -> nn.Sequential:
+        """A network that is initialized from the data; what was learnt before is forgotten."""
         self._task, self.n_outputs_ = task, units
         sizes = [data[0].shape[1], *_widths(self.hidden_layer_sizes), units]
-        self.model_ = perceptron(sizes, self.activation, torch.float64)
-        self.init_report_ = self._initialized(data, held)
+        model = perceptron(sizes, self.activation, torch.float64)
+        self.init_report_ = self._initialize_layers_(model, data, held)
         self._memory: dict[str, Tensor] = {}
         self.loss_curve_: list[float] = []
-        self.validation_loss_curve_: list[float] | None = None if held is None else []
+        self.validation_loss_curve_: list[float] = []
         self.n_iter_ = 0
+        return model
 
-    def _initialized(self, data: Data, held: Data | None) -> InitReport:
+    def _initialize_layers_(self, model: nn.Sequential, data: Data, held: Data | None) -> InitReport:
         if self.init != "steinglm":
-            return INITIALIZERS[self.init](self.model_, generator=self._generator)
-        alpha = float(self.alpha) if isinstance(self.alpha, Real) else self.alpha
+            return INITIALIZERS[self.init](model, generator=self._generator)
+        alpha = _plain(self.alpha)
         options = {"task": self._task, "alpha": alpha, "score": self.score_function, "validation": held}
         try:
-            return INITIALIZERS[self.init](self.model_, *data, **options, generator=self._generator)
+            return INITIALIZERS[self.init](model, *data, **options, generator=self._generator)
         except InvalidInputError as err:  # the options are checked: it is the data that will not do
             warnings.warn(
                 f"init='steinglm' could not be done ({err}); the layers are random orthogonal instead",
                 InitializationWarning,
                 stacklevel=5,
             )
-            return orthogonal_(self.model_, generator=self._generator)
+            return orthogonal_(model, generator=self._generator)
 
     def _train(
-        self, data: Data, held: Data | None, epochs: int, stop: train.StopRules
+        self, model: nn.Sequential, data: Data, held: Data | None, epochs: int, stop: train.StopRules
     ) -> tuple[Stack, train.Trained]:
         """The network after its last epoch, and what the trainer kept; without held-out rows it looks at all rows."""
         rows, n = self._rows(data), len(data[0])
-        networks = stack([self.model_])
+        networks = stack([model])
         for step in train.fit(
             networks,
             rows,
@@ -152,7 +155,7 @@ class _SteinGLM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         self.n_iter_ += 1
         self.loss_curve_.append(float(losses.training))
         line = f"epoch {self.n_iter_}, loss {self.loss_curve_[-1]:.8f}"
-        if self.validation_loss_curve_ is not None and self.early_stopping:
+        if self.early_stopping:
             self.validation_loss_curve_.append(float(losses.validation))
             line += f", validation loss {self.validation_loss_curve_[-1]:.8f}"
         if self.verbose:
@@ -176,12 +179,20 @@ class _SteinGLM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         check_choice("activation", self.activation, tuple(ACTIVATIONS))
         check_choice("score_function", self.score_function, tuple(SCORES))
         check_choice("init", self.init, tuple(INITIALIZERS))
-        check_alpha(self.alpha.item() if isinstance(self.alpha, np.generic) else self.alpha)
+        check_alpha(_plain(self.alpha))
         _widths(self.hidden_layer_sizes)
-        for argument, (kind, fits, expected, cure) in LIMITS.items():
-            value = getattr(self, argument)
-            if not isinstance(value, kind) or isinstance(value, bool) or not fits(value):
-                raise InvalidInputError(argument, expected, value, cure)
+        whole = (
+            ("max_epochs", 0, "0 initializes and does not train"),
+            ("batch_size", 1, "None takes a fifth of the rows"),
+            ("n_iter_no_change", 1, "max_epochs bounds the training too"),
+        )
+        for argument, low, cure in whole:
+            value = _plain(getattr(self, argument))
+            check_whole(argument, value, low, MOST, cure, optional=argument == "batch_size")
+        check_positive("learning_rate", _plain(self.learning_rate), 10.0, "0.001 suits Adam")
+        check_positive(
+            "validation_fraction", _plain(self.validation_fraction), 0.9, "0.1 is a tenth of the rows"
+        )
 
     def _check_options_of_partial_fit(self) -> None:
         self._check_options()
@@ -223,7 +234,7 @@ class SteinGLMClassifier(ClassifierMixin, _SteinGLM):  # type: ignore[misc]
         After `partial_fit`, as it is after the last call.
     init_report_ : what was done to each layer; a `reports.InitReport`
     loss_curve_ : for each epoch, the mean loss over its mini-batches, each before its step
-    validation_loss_curve_ : the loss on the held-out rows after each epoch; None without early stopping
+    validation_loss_curve_ : the loss on the held-out rows after each epoch; empty without early stopping
     best_loss_ : the loss of the network that `fit` kept
     n_iter_ : epochs
     n_outputs_ : output units: one for two classes, the logit of the second, else one a class
@@ -262,7 +273,7 @@ class SteinGLMClassifier(ClassifierMixin, _SteinGLM):  # type: ignore[misc]
         labels of all calls; the first call needs them. Errors as in `fit`.
         """
         self._check_options_of_partial_fit()
-        first = self._is_new()
+        first = not self.__sklearn_is_fitted__()
         if first and classes is None:
             cure = "pass the labels of all rows to come"
             raise InvalidInputError("classes", "given in the first call of partial_fit", None, cure)
@@ -271,10 +282,10 @@ class SteinGLMClassifier(ClassifierMixin, _SteinGLM):  # type: ignore[misc]
             self._set_classes(np.asarray(classes))
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             cure = "they cannot change after the first call"
-            raise InvalidInputError("classes", str(self.classes_), np.unique(classes), cure)
-        if strange := set(np.unique(y)) - set(self.classes_):
+            raise InvalidInputError("classes", str(self.classes_), str(np.unique(classes)), cure)
+        if len(strange := np.setdiff1d(y, self.classes_)):
             cure = "name every class in the first call, or fit anew"
-            raise InvalidInputError("y", f"of the classes {self.classes_}", sorted(strange), cure)
+            raise InvalidInputError("y", f"of the classes {self.classes_}", str(strange), cure)
         return self._partial_fit(X, self._codes(y), *self._kind())
 
     def predict(self, X: Any) -> np.ndarray:
@@ -316,7 +327,7 @@ class SteinGLMRegressor(RegressorMixin, _SteinGLM):  # type: ignore[misc]
 
     Attributes
     ----------
-    y_mean_, y_scale_ : (C,), the mean and population sd of each response in `fit`, or in the first call of `partial_fit`
+    y_mean_, y_scale_ : (C,), the mean and population sd of each response in `fit`, or in `partial_fit`'s first call
         The scale of a constant response is 1; where all responses are constant, SteinGLM has nothing to learn from.
     n_outputs_ : the number of responses
 
@@ -346,7 +357,7 @@ class SteinGLMRegressor(RegressorMixin, _SteinGLM):  # type: ignore[misc]
         in `fit`.
         """
         self._check_options_of_partial_fit()
-        first = self._is_new()
+        first = not self.__sklearn_is_fitted__()
         X, y = self._validated(X, y, first)
         if first:
             self._set_scale(y)
@@ -377,28 +388,17 @@ class SteinGLMRegressor(RegressorMixin, _SteinGLM):  # type: ignore[misc]
         return tags
 
 
-Limit = tuple[
-    Any, Callable[[Any], bool], str, str
-]  # kind of number, whether it fits, what is expected, the cure
-LIMITS: dict[str, Limit] = {
-    "max_epochs": (Integral, lambda v: v >= 0, "0 or more, a whole number", "0 initializes and does not train"),
-    "batch_size": (
-        Integral | None, lambda v: v is None or v >= 1, "1 or more, or None", "None takes a fifth of the rows",
-    ),
-    "learning_rate": (Real, lambda v: 0 < v < np.inf, "a positive number", "0.001 suits Adam"),
-    "validation_fraction": (Real, lambda v: 0 < v < 1, "between 0 and 1", "0.1 holds out a tenth of the rows"),
-    "n_iter_no_change": (Integral, lambda v: v >= 1, "1 or more, a whole number", "max_epochs bounds it"),
-}  # fmt: skip
+def _plain(option: Any) -> Any:
+    """A scalar of numpy's, which a grid may hold, as Python's."""
+    return option.item() if isinstance(option, np.generic) else option
 
 
 def _widths(sizes: Any) -> list[int]:
     """The units of each hidden layer, from a number or a sequence of them."""
-    widths = [sizes] if isinstance(sizes, Integral) else sizes
-    listed = isinstance(widths, list | tuple | np.ndarray)
-    if not listed or not all(isinstance(k, Integral) and not isinstance(k, bool) and k > 0 for k in widths):
-        cure = "(32, 32) is two hidden layers of 32 units"
-        raise InvalidInputError("hidden_layer_sizes", "whole numbers, 1 or more", sizes, cure)
-    return [int(k) for k in widths]
+    widths = [_plain(k) for k in (sizes if isinstance(sizes, list | tuple | np.ndarray) else [sizes])]
+    for k in widths:
+        check_whole("hidden_layer_sizes", k, 1, MOST, "(32, 32) is two hidden layers of 32 units")
+    return widths
 
 
 def _generator(random: Any) -> torch.Generator:

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from steinglm.exceptions import EngineError
-from steinglm.experiment import Experiment, Result
+from steinglm.kinds import AnyExperiment
+from steinglm.results import Result
 
 __all__ = ["Row", "Run", "State"]
 
@@ -42,7 +43,7 @@ class Run:
 
     def __init__(
         self,
-        experiment: Experiment,
+        experiment: AnyExperiment,
         name: str,
         *,
         lock: threading.RLock,

@@ -20,7 +20,8 @@ import pandas as pd
 import safetensors.torch
 
 from steinglm.exceptions import EngineError
-from steinglm.experiment import Experiment, Result
+from steinglm.kinds import from_dict
+from steinglm.results import Result
 
 __all__ = ["Store"]
 
@@ -143,7 +144,7 @@ def _read(folder: Path) -> Result:
         if hashlib.sha256(data[name]).hexdigest() != about["sha256"][name]:
             raise ValueError(f"{name} does not match its digest")
     return Result(
-        experiment=Experiment.from_dict(about["experiment"]),
+        experiment=from_dict(about["experiment"]),
         history=pd.read_parquet(BytesIO(data["history.parquet"])),
         summary=pd.read_parquet(BytesIO(data["summary.parquet"])),
         state=safetensors.torch.load(data["weights.safetensors"]),

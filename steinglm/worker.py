@@ -128,7 +128,7 @@ def run(name: str, experiment: dict[str, Any], trainer: str, topic: str, orders:
     Parameters
     ----------
     name : the run's name in the tables of orders, unique
-    experiment : `Experiment.as_dict()`
+    experiment : its settings, by `as_dict()`
     trainer : "module:function", called as `function(experiment, checkpoint=...)`
     topic, orders : where rows go, where orders come from
     sequence : number of the first table of orders that knows this run
@@ -153,13 +153,14 @@ def run(name: str, experiment: dict[str, Any], trainer: str, topic: str, orders:
 def _train(experiment: dict[str, Any], trainer: str, control: Control) -> Any:
     import torch
 
-    from steinglm.experiment import Epoch, Experiment
+    from steinglm.kinds import from_dict
+    from steinglm.results import Epoch
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the order of sums, and so the rows, then do not depend on the machine's cores
     result = None
     try:
-        with closing(load(trainer)(Experiment.from_dict(experiment), checkpoint=control.checkpoint)) as items:
+        with closing(load(trainer)(from_dict(experiment), checkpoint=control.checkpoint)) as items:
             for item in items:
                 if isinstance(item, Epoch):
                     # a result's history has no NaN either: a network that has stopped early has no rows

@@ -24,6 +24,8 @@ LAYERS = [
     "diagnostics",
     "estimators",
     "settings results experiment",
+    "images",
+    "kinds",
     "worker run store cluster engine | export",
     "paper",
     "dashboard",

@@ -18,10 +18,12 @@ MOST = 4
 
 def pinned(engine: Engine) -> Pinned:
     """This session's pinned runs that the engine still has, by label."""
-    found = [run for key in _keys() if (run := engine.find(key)) is not None and run.state == "finished"]
-    labels = _labels([run.experiment for run in found])
+    runs = [run for key in _keys() if (run := engine.find(key)) is not None and run.state == "finished"]
+    found = [(run.experiment, run) for run in runs if isinstance(run.experiment, Experiment)]
+    labels = _labels([experiment for experiment, _ in found])
     return {
-        label: (initial_rows(run.experiment), run.result()) for label, run in zip(labels, found, strict=True)
+        label: (initial_rows(experiment), run.result())
+        for label, (experiment, run) in zip(labels, found, strict=True)
     }
 
 
