@@ -113,10 +113,16 @@ class _SteinGLM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     def _initialize_layers_(self, model: nn.Sequential, data: Data, held: Data | None) -> InitReport:
         if self.init != "steinglm":
             return INITIALIZERS[self.init](model, generator=self._generator)
-        alpha = _plain(self.alpha)
-        options = {"task": self._task, "alpha": alpha, "score": self.score_function, "validation": held}
         try:
-            return INITIALIZERS[self.init](model, *data, **options, generator=self._generator)
+            return INITIALIZERS[self.init](
+                model,
+                *data,
+                task=self._task,
+                alpha=_plain(self.alpha),
+                score=self.score_function,
+                validation=held,
+                generator=self._generator,
+            )
         except InvalidInputError as err:  # the options are checked: it is the data that will not do
             warnings.warn(
                 f"init='steinglm' could not be done ({err}); the layers are random orthogonal instead",
@@ -170,9 +176,7 @@ class _SteinGLM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         """The linear predictors (n, C) in float64."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        inputs = torch.from_numpy(
-            np.require(X, requirements="W")
-        )  # torch warns of what it could not write to
+        inputs = torch.from_numpy(np.require(X, requirements="W"))  # torch warns of arrays that are read-only
         return train.predict(stack([self.model_], torch.float64), inputs[None])[0]
 
     def _check_options(self) -> None:

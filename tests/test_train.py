@@ -202,6 +202,28 @@ def test_two_runs_are_equal_bit_for_bit_and_no_global_stream_is_touched() -> Non
     assert torch.equal(first.flat, second.flat)
 
 
+def test_a_run_in_parts_that_share_adams_memory_equals_one_run() -> None:
+    """Parameters and losses, bit for bit; without the memory they differ."""
+
+    def train(nets: Stack, parts: list[int], memories: list[dict[str, Tensor] | None]) -> list[Tensor]:
+        orders, curve = generators(), []
+        for epochs, memory in zip(parts, memories, strict=True):
+            *losses, _ = fit(
+                nets, rows(N, "regression", 1), rows(M, "regression", 2), task="regression", epochs=epochs,
+                batch_size=BATCH, learning_rate=1e-2, generators=orders, memory=memory,
+            )  # fmt: skip
+            curve += [step.training for step in losses if isinstance(step, Losses) and step.epoch]
+        return curve
+
+    whole, parts, forgetful = networks("tanh"), networks("tanh"), networks("tanh")
+    memory: dict[str, Tensor] = {}
+    curve = train(whole, [4], [None])
+    assert torch.equal(torch.stack(train(parts, [1, 3], [memory, memory])), torch.stack(curve))
+    assert torch.equal(parts.flat, whole.flat)
+    train(forgetful, [1, 3], [None, None])
+    assert not torch.equal(forgetful.flat, whole.flat)
+
+
 # -- stop rules ----------------------------------------------------------------------------------------------------
 
 EPOCHS = 30
