@@ -172,6 +172,7 @@ def _as_text(table: pd.DataFrame, metric: str, experiment: Experiment) -> str:
         "method": table["method"].map(TITLES),
         f"test {metric}": table["test_metric_mean"].map("{:.4f}".format),
         "sd": table["test_metric_sd"].map("{:.4f}".format),
+        "test accuracy": table["test_accuracy_mean"].map("{:.4f}".format),
         "best validation loss": table["best_validation_loss_mean"].map("{:.5f}".format),
         "best epoch": table["best_epoch_mean"].map("{:.0f}".format),
         "init s": table["initialization_seconds_mean"].map("{:.3f}".format),
@@ -179,6 +180,8 @@ def _as_text(table: pd.DataFrame, metric: str, experiment: Experiment) -> str:
     }
     if experiment.repeats == 1:
         del columns["sd"]
+    if metric == "RMSE":  # a regression has no classes
+        del columns["test accuracy"]
     return pd.DataFrame(columns).to_string(index=False)
 
 

@@ -32,7 +32,7 @@ TOPICS: dict[str, Topic] = {
     ),
     "learning": Topic(
         "Learning",
-        "The loss by epoch: mean squared error of the response scaled to $[0, 1]$, or cross-entropy for two classes. Thick "
+        "The loss by epoch: mean squared error of the response scaled to $[0, 1]$, or cross-entropy of the classes. Thick "
         "lines are training (the mean over the epoch's mini-batches, each before its step), thin ones validation; epoch 0 is "
         "before training. All networks see the same rows in the same order. Look at where a curve starts, how fast it "
         "falls, and whether validation turns up again while training still falls (overfitting).",
@@ -112,7 +112,7 @@ TOPICS: dict[str, Topic] = {
     ),
     "table": Topic(
         "The table",
-        "The test metric (RMSE, lower is better, or AUC, higher is better) of the parameters with the best validation loss; "
+        "The test metric (RMSE, lower is better, or AUC, higher is better; with more than two classes, the mean over classes of the AUC of each against the rest) and, for classes, the share that is right, of the parameters with the best validation loss; "
         "the epoch of that loss; seconds to initialize, and to train all networks together; and the first epoch at which "
         "the training loss is down to the final training loss of the best baseline.",
     ),

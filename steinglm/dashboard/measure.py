@@ -1,5 +1,6 @@
 """The library's calls as the pages make them: cached, measured on a bounded number of rows, shared between sessions."""
 
+import math
 from dataclasses import replace
 
 import pandas as pd
@@ -23,14 +24,15 @@ def title(dataset: str) -> str:
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _shape(dataset: str) -> tuple[int, int, int, str, str]:
+def _shape(dataset: str) -> tuple[int, int, int, str, int]:
     data = datasets.load(dataset)
-    X, _ = datasets.design(data)
-    return len(X), data.X.shape[1], X.shape[1], data.task, data.description
+    X, y = datasets.design(data)
+    outputs = int(y.max()) + 1 if data.task == "multiclass" else math.prod(y.shape[1:])  # type: ignore[arg-type]
+    return len(X), data.X.shape[1], X.shape[1], data.task, outputs
 
 
 def task(dataset: str) -> str:
-    """Its task: "regression" or "binary"."""
+    """Its task, of `responses.TASKS`."""
     return _shape(dataset)[3]
 
 
@@ -38,9 +40,11 @@ def facts(dataset: str) -> str:
     """One line on a data set: rows, features before and after encoding, task; or what is missing to load it."""
     if not datasets.available(dataset):
         return "Not on this machine yet."
-    rows, raw, encoded, kind, _ = _shape(dataset)
+    rows, raw, encoded, kind, outputs = _shape(dataset)
     features = f"{raw} features" if raw == encoded else f"{raw} features, {encoded} after encoding"
-    return f"{rows:,} rows, {features}, {'regression' if kind == 'regression' else 'two classes'}"
+    several = f"regression of {outputs} responses" if outputs > 1 else "regression"
+    aim = {"regression": several, "binary": "two classes", "multiclass": f"{outputs} classes"}[kind]
+    return f"{rows:,} rows, {features}, {aim}"
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

@@ -13,19 +13,23 @@ __all__ = ["draw", "show", "tidy"]
 def tidy(result: Result) -> pd.DataFrame:
     """The summary as a person reads it: titles, the metric's name, sd only where there are repeats."""
     numbers = summarize(result.summary)
-    metric = f"Test {metric_name(task(result.experiment.dataset))}"
+    kind = task(result.experiment.dataset)
+    metric = f"Test {metric_name(kind)}"
     columns = {
         "Method": numbers["method"].map(TITLES),
         metric: numbers["test_metric_mean"],
         "sd": numbers["test_metric_sd"],
+        "Test accuracy": numbers["test_accuracy_mean"],
         "Best validation loss": numbers["best_validation_loss_mean"],
         "Best epoch": numbers["best_epoch_mean"],
         "Initialize (s)": numbers["initialization_seconds_mean"],
         "Train, all (s)": numbers["training_seconds"],
         "Epochs to best baseline": numbers["epochs_to_best_baseline_mean"],
     }
-    table = pd.DataFrame(columns)
-    return table.drop(columns="sd") if result.experiment.repeats == 1 else table
+    left_out = (["sd"] if result.experiment.repeats == 1 else []) + (
+        ["Test accuracy"] if kind == "regression" else []
+    )
+    return pd.DataFrame(columns).drop(columns=left_out)
 
 
 def draw(table: pd.DataFrame, alt: str) -> None:

@@ -41,11 +41,17 @@ def _logit(u: np.ndarray) -> np.ndarray:
     return np.asarray(2 * (u**2 - 1) @ _weights(u))
 
 
-LINKS: dict[str, Callable[[np.ndarray], np.ndarray]] = {  # (n, k) -> (n,)
+def _separate(u: np.ndarray) -> np.ndarray:
+    """y_j = 2^-j u_j^2, a response for each index: one response alone has one direction."""
+    return np.asarray(u**2 * _weights(u))
+
+
+LINKS: dict[str, Callable[[np.ndarray], np.ndarray]] = {  # (n, k) -> (n,), or (n, k) for "separate"
     "quadratic": _quadratic,
     "saddle": _saddle,
     "bump": _bump,
     "logit": _logit,
+    "separate": _separate,
 }
 
 
@@ -57,7 +63,8 @@ def multi_index(
     Parameters
     ----------
     n, d, k : rows, inputs, directions; k is at most d.
-    link : a key of `LINKS`. With "logit" y is 0 or 1, and the noise is added to the log odds.
+    link : a key of `LINKS`. With "logit" y is 0 or 1, and the noise is added to the log odds; with "separate" there
+        are k responses.
     noise : standard deviation of the noise, 0 or more, in units of f.
     generator : the only source of randomness.
 
@@ -73,14 +80,15 @@ def multi_index(
     A, R = np.linalg.qr(generator.standard_normal((d, k)))
     A = A * np.sign(np.diag(R))  # uniform, and the same from every LAPACK
     x = generator.standard_normal((n, d))
-    y = LINKS[link](x @ A) + noise * generator.standard_normal(n)
+    y = LINKS[link](x @ A)
+    y = y + noise * generator.standard_normal(y.shape)
     if link == "logit":
         y = (generator.uniform(size=n) < expit(y)).astype(np.int8)
     A.setflags(write=False)
     return Dataset(
         name="multi_index",
         X=pd.DataFrame(x, columns=[f"x{j + 1}" for j in range(d)]),
-        y=pd.Series(y, name="y"),
+        y=pd.Series(y, name="y") if y.ndim == 1 else pd.DataFrame(y, columns=[f"y{j + 1}" for j in range(k)]),
         task="binary" if link == "logit" else "regression",
         description=f"Synthetic {link} model of {k} known directions in {d} inputs, noise {noise:g}; "
         "made by steinglm, MIT",
@@ -120,6 +128,7 @@ MODELS = {
     "synthetic_saddle": Model("Synthetic Saddle", 5000, 10, 2, "saddle", 0.1, seed=2),
     "synthetic_bump": Model("Synthetic Bump", 5000, 20, 3, "bump", 0.02, seed=3),
     "synthetic_binary": Model("Synthetic Binary", 5000, 10, 2, "logit", 0.0, seed=4),
+    "synthetic_responses": Model("Synthetic Responses", 5000, 10, 3, "separate", 0.1, seed=5),
 }
 
 

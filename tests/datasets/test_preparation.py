@@ -65,14 +65,15 @@ def test_the_training_part_is_standardized_and_nothing_is_lost(name: str) -> Non
     n_train, n_validation, n_test = (len(y) for _, y in parts(split))
     assert n_train + n_validation + n_test == n
     assert n_test == round(0.2 * n) and n_validation == round(0.2 * (n - n_test))
+    highest = split.outputs - 1 if data.task == "multiclass" else 1
     for X, y in parts(split):
         assert X.dtype == y.dtype == torch.float64 and X.is_contiguous()
         assert X.shape == (len(y), len(split.features)) and X.isfinite().all()
-        assert y.min() >= 0 and y.max() <= max(1, split.outputs - 1)
+        assert y.min() >= 0 and y.max() <= highest
     assert split.X_train.mean(0).abs().max() < 1e-9
     assert (split.X_train.var(0, correction=0) - 1).abs().max() < 1e-9
     y = torch.cat([y for _, y in parts(split)])
-    assert y.min() == 0 and y.max() == max(1, split.outputs - 1)
+    assert y.min() == 0 and y.max() == highest
     assert split.task == data.task
 
 

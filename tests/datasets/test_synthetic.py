@@ -1,5 +1,7 @@
 """Multi-index models: the moment they promise, their determinism, and their arguments."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,18 +13,18 @@ NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
 
 
 def coefficients(link: str, k: int) -> np.ndarray:
-    """c_j = E[f(u) (u_j^2 - 1)] by Gauss-Hermite quadrature; log odds pass through the logistic function."""
+    """c_j = E[f(u) (u_j^2 - 1)] (C, k) by Gauss-Hermite quadrature; log odds pass through the logistic function."""
     grid = np.stack(np.meshgrid(*[NODES] * k, indexing="ij"), axis=-1).reshape(-1, k)
     weight = np.stack(np.meshgrid(*[WEIGHTS] * k, indexing="ij"), axis=-1).reshape(-1, k).prod(axis=1)
     f = LINKS[link](grid)
     if link == "logit":
         f = 1 / (1 + np.exp(-f))
-    return np.asarray((weight * f) @ (grid**2 - 1) / weight.sum())
+    return np.asarray((weight * np.atleast_2d(f.T)) @ (grid**2 - 1) / weight.sum())
 
 
 @pytest.mark.parametrize("link", LINKS)
 def test_the_second_order_moment_tells_the_directions_apart(link: str) -> None:
-    c = abs(coefficients(link, 2))
+    c = abs(coefficients(link, 2)).sum(axis=0)
     assert c[0] > 1.2 * c[1] and c[1] > 0.02
 
 
@@ -32,21 +34,22 @@ def test_the_second_order_moment_tells_the_directions_apart(link: str) -> None:
         ("quadratic", [2, 1]),
         ("saddle", [2, -1]),
         ("bump", [-1 / 2 / np.sqrt(3), -1 / 3 / np.sqrt(3)]),
+        ("separate", [[2, 0], [0, 1]]),
     ],
 )
-def test_the_formulas_in_the_docstrings_hold(link: str, expected: list[float]) -> None:
-    np.testing.assert_allclose(coefficients(link, 2), expected, rtol=1e-8)
+def test_the_formulas_in_the_docstrings_hold(link: str, expected: list[Any]) -> None:
+    np.testing.assert_allclose(coefficients(link, 2), np.atleast_2d(expected), rtol=1e-8, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_moment_of_the_table_is_that_of_the_model(name: str) -> None:
     data, model = load(name), MODELS[name]
-    A, x, y = data.directions, data.X.to_numpy(), data.y.to_numpy(dtype=float)
+    A, x, responses = data.directions, data.X.to_numpy(), np.atleast_2d(data.y.to_numpy(dtype=float).T)
     assert A is not None
     np.testing.assert_allclose(A.T @ A, np.eye(model.k), atol=1e-12)
-    M = (x * (y - y.mean())[:, None]).T @ x / len(y)
-    expected = A @ np.diag(coefficients(model.link, model.k)) @ A.T
-    np.testing.assert_allclose(M, expected, rtol=0, atol=20 * y.std() / len(y) ** 0.5)
+    for y, c in zip(responses, coefficients(model.link, model.k), strict=True):
+        M = (x * (y - y.mean())[:, None]).T @ x / len(y)
+        np.testing.assert_allclose(M, A @ np.diag(c) @ A.T, rtol=0, atol=20 * y.std() / len(y) ** 0.5)
 
 
 def test_one_generator_makes_one_table() -> None:
@@ -73,7 +76,7 @@ def test_without_noise_the_response_is_the_link() -> None:
         ({"d": 0}, "d must be 1 or more, got 0"),
         ({"k": 0}, r"k must be 1\.\.4, got 0"),
         ({"k": 5}, r"k must be 1\.\.4, got 5"),
-        ({"link": "cubic"}, "link must be one of quadratic, saddle, bump, logit, got cubic"),
+        ({"link": "cubic"}, "link must be one of quadratic, saddle, bump, logit, separate, got cubic"),
         ({"noise": -1.0}, "noise must be a finite number, 0 or more"),
         ({"noise": np.nan}, "noise must be a finite number, 0 or more"),
     ],
