@@ -267,7 +267,7 @@ class SteinGLMClassifier(ClassifierMixin, _SteinGLM):  # type: ignore[misc]
         """
         self._check_options()
         X, y = self._validated(X, y, first=True)
-        self._set_classes(y)
+        self._set_classes("y", y)
         return self._fit(X, self._codes(y), *self._kind())
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -283,7 +283,7 @@ class SteinGLMClassifier(ClassifierMixin, _SteinGLM):  # type: ignore[misc]
             raise InvalidInputError("classes", "given in the first call of partial_fit", None, cure)
         X, y = self._validated(X, y, first)
         if first:
-            self._set_classes(np.asarray(classes))
+            self._set_classes("classes", classes)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             cure = "they cannot change after the first call"
             raise InvalidInputError("classes", str(self.classes_), str(np.unique(classes)), cure)
@@ -308,11 +308,11 @@ class SteinGLMClassifier(ClassifierMixin, _SteinGLM):  # type: ignore[misc]
         check_classification_targets(y)
         return X, column_or_1d(y, warn=True)
 
-    def _set_classes(self, labels: np.ndarray) -> None:
+    def _set_classes(self, argument: str, labels: Any) -> None:
         self.classes_ = np.unique(labels)
         if len(self.classes_) < 2:
-            got, cure = f"one class, {self.classes_[0]!r}", "there is nothing to tell apart"
-            raise InvalidInputError("y", "of two classes or more", got, cure)
+            got = "one class" if len(self.classes_) else "none"
+            raise InvalidInputError(argument, "of two classes or more", got, "there is nothing to tell apart")
 
     def _kind(self) -> tuple[str, int]:
         C = len(self.classes_)
