@@ -31,7 +31,7 @@ bench: .venv/test.stamp ## run every benchmark
 
 report: .venv/run.stamp ## docs/reproduction.md and its figures, from the rows that come with the library
 	$(VENV) -c "from pathlib import Path; from steinglm.paper import report, results, run; \
-	    run.write(Path('docs'), report.documents(*results.kept()))"
+	    run.write(Path('docs'), report.documents(*results.kept(), results.kept_images()))"
 
 soak: .venv/test.stamp ## half an hour of scripted use, watching the server's memory
 	$(VENV) -m pytest -s -m soak -o faulthandler_timeout=0 tests/browser/test_soak.py

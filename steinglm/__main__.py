@@ -18,7 +18,7 @@ from steinglm.exceptions import SteinGLMError
 from steinglm.experiment import TITLES, Epoch, Experiment, metric_name, summarize, train
 from steinglm.init import INITIALIZERS
 from steinglm.mlp import ACTIVATIONS
-from steinglm.paper import complexity, report, run, study, tables
+from steinglm.paper import complexity, mnist, report, run, study, tables
 from steinglm.settings import OUTPUTS
 from steinglm.stein import SCORES
 
@@ -78,7 +78,13 @@ def _add_paper(commands: Any) -> None:
     )
     add("--datasets", type=_listed(str), default=(), help="with commas; all of the tables' by default")
     add("--depths", type=whole, default=study.DEPTHS, help="with commas")
-    add("--repeats", type=int, default=10, help="each with its own split and draws")
+    add("--figure", choices=("mnist",), help="run section 3.4 instead: the convolutional network on digits")
+    add("--part", action="store_true", help="of MNIST, only the images that come with the library")
+    add(
+        "--repeats",
+        type=int,
+        help="each with its own split and draws; None for 10, and 3 with --figure mnist",
+    )
     add("--folder", type=Path, default=Path("paper"), help="where rows, environment and report are written")
     add("--scheduler", default="", metavar="ADDRESS", help="of an existing Dask cluster, tcp://host:port")
 
@@ -94,19 +100,34 @@ def _listed(kind: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
 
 
 def _paper(options: argparse.Namespace) -> None:
-    chosen = study.experiments(options.tables, options.datasets, options.depths, options.repeats)
     settings = replace(Settings(), idle_seconds=math.inf)  # the machine may sleep meanwhile
     if options.scheduler:
         settings = replace(settings, scheduler=options.scheduler)
     with Engine(settings) as engine:
-        rows, environment = run.run(engine, chosen, options.folder)
+        paper = _paper_images if options.figure else _paper_tables
+        paper(engine, options)
+
+
+def _paper_tables(engine: Engine, options: argparse.Namespace) -> None:
+    repeats = 10 if options.repeats is None else options.repeats
+    chosen = study.experiments(options.tables, options.datasets, options.depths, repeats)
+    rows, environment = run.run(engine, chosen, options.folder)
     if len(chosen) == len(study.experiments()):
         environment["layer_seconds"] = complexity.measure()
-        run.write(options.folder, {run.ENVIRONMENT: environment})
+        run.write(options.folder, {run.TABLES.environment: environment})
     run.write(options.folder, report.documents(rows, environment))
     for number in options.tables:
         if len(lines := tables.table(rows, number)):
             print(tables.as_text(lines, number), end="\n\n")
+
+
+def _paper_images(engine: Engine, options: argparse.Namespace) -> None:
+    repeats = 3 if options.repeats is None else options.repeats
+    chosen = mnist.experiments(repeats=repeats, complete=not options.part)
+    rows, environment = run.run(engine, chosen, options.folder, run.IMAGES)
+    section = mnist.markdown(rows, environment)
+    run.write(options.folder, {"mnist.md": section + "\n", "figure_mnist.svg": mnist.figure(rows)})
+    print(section)
 
 
 def _alpha(text: str) -> float | str | None:

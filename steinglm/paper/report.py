@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from steinglm.drawing import Line, Panel, image, key, panel
-from steinglm.paper import complexity
+from steinglm.paper import complexity, mnist
 from steinglm.paper.claims import Claim, Comparison, claims
+from steinglm.paper.results import Kept
 from steinglm.paper.study import DATASETS, DEPTHS, METHODS, TABLES, TITLES
 from steinglm.paper.tables import table
 from steinglm.styles import STYLES
@@ -22,8 +23,8 @@ FIGURES = {2: "regression", 3: "binary"}  # the paper's: the trajectories of tra
 LIMIT = 2.0  # of the paper's sd: farther away, a mean is looked into
 
 
-def markdown(rows: pd.DataFrame, environment: Mapping[str, Any]) -> str:
-    """The whole report; equal rows and environment give equal text."""
+def markdown(rows: pd.DataFrame, environment: Mapping[str, Any], images: Kept | None = None) -> str:
+    """The whole report, with the study of images if there is one; equal rows and environments give equal text."""
     parts = [
         "# The paper, run again",
         _about(rows, environment),
@@ -34,16 +35,21 @@ def markdown(rows: pd.DataFrame, environment: Mapping[str, Any]) -> str:
         "## Means far from the paper's",
         _outside(rows),
         *(f"## Figure {number}\n\n{_figure_text(number)}" for number in figures_of(rows)),
+        *([mnist.markdown(*images)] if images else []),
         "## Time",
         _time(environment),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def documents(rows: pd.DataFrame, environment: Mapping[str, Any]) -> dict[str, str]:
+def documents(
+    rows: pd.DataFrame, environment: Mapping[str, Any], images: Kept | None = None
+) -> dict[str, str]:
     """The report and its figures, by file name."""
     figures = {f"figure{number}.svg": figure(rows, number) for number in figures_of(rows)}
-    return {"reproduction.md": markdown(rows, environment)} | figures
+    if images:
+        figures["figure_mnist.svg"] = mnist.figure(images[0])
+    return {"reproduction.md": markdown(rows, environment, images)} | figures
 
 
 def figures_of(rows: pd.DataFrame) -> list[int]:

@@ -10,41 +10,51 @@ from typing import Any
 import pandas as pd
 
 from steinglm.exceptions import InvalidInputError
-from steinglm.paper.run import ENVIRONMENT, ROWS
+from steinglm.paper.run import IMAGES, TABLES, Files
 from steinglm.paper.study import COLUMNS
 
-__all__ = ["kept", "read"]
+__all__ = ["Kept", "kept", "kept_images", "read"]
+
+
+Kept = tuple[pd.DataFrame, Mapping[str, Any]]  # rows and environment
 
 
 @cache
-def kept() -> tuple[pd.DataFrame, Mapping[str, Any]]:
+def kept() -> Kept:
     """The rows and the environment of the run that comes with the library."""
     return read(files("steinglm.paper"))
 
 
-def read(folder: Traversable) -> tuple[pd.DataFrame, Mapping[str, Any]]:
+@cache
+def kept_images() -> Kept | None:
+    """Those of the run with images, if one comes with the library."""
+    folder = files("steinglm.paper")
+    return read(folder, IMAGES) if folder.joinpath(IMAGES.rows).is_file() else None
+
+
+def read(folder: Traversable, of: Files = TABLES) -> Kept:
     """The rows and the environment that `run.run` wrote into a folder.
 
     Raises
     ------
     InvalidInputError : a file is missing, cut off, or of another kind
     """
-    with_rows, with_environment = folder.joinpath(ROWS), folder.joinpath(ENVIRONMENT)
+    with_rows, with_environment = folder.joinpath(of.rows), folder.joinpath(of.environment)
     try:
         with with_rows.open("rb") as file:
             rows = pd.read_parquet(file)
         environment = json.loads(with_environment.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:  # pyarrow's errors are of these, too
-        raise _unusable(folder, str(error)) from error
+        raise _unusable(folder, of, str(error)) from error
     if not isinstance(environment, dict) or not set(COLUMNS) <= set(rows):
-        raise _unusable(folder, "other columns or keys")
+        raise _unusable(folder, of, "other columns or keys")
     return rows, environment
 
 
-def _unusable(folder: Traversable, why: str) -> InvalidInputError:
+def _unusable(folder: Traversable, of: Files, why: str) -> InvalidInputError:
     return InvalidInputError(
         "results",
-        f"{ROWS} and {ENVIRONMENT} of a run of the study in {folder}",
+        f"{of.rows} and {of.environment} of a run of the study in {folder}",
         why,
         "run `python -m steinglm paper` with this folder again: what was finished is not computed twice",
     )

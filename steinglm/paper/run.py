@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,19 +18,41 @@ from tqdm import tqdm
 
 from steinglm.engine import Engine, Run
 from steinglm.exceptions import EngineError
-from steinglm.experiment import Result
 from steinglm.export import versions
-from steinglm.paper.study import COLUMNS, rows, work
-from steinglm.settings import Experiment
+from steinglm.images import ImageExperiment
+from steinglm.kinds import AnyExperiment
+from steinglm.paper import mnist, study
+from steinglm.paper.study import COLUMNS
+from steinglm.results import Result
 
-__all__ = ["ENVIRONMENT", "ROWS", "finished", "run", "write"]
+__all__ = ["IMAGES", "TABLES", "Files", "finished", "run", "write"]
 
-ROWS, ENVIRONMENT = "rows.parquet", "environment.json"
 LOOK = 0.5  # seconds between two looks at the runs
 
 
+@dataclass(frozen=True)
+class Files:
+    """Where a study of one kind is kept: the names of its rows and of its environment."""
+
+    rows: str
+    environment: str
+
+
+TABLES = Files("rows.parquet", "environment.json")
+IMAGES = Files("mnist_rows.parquet", "mnist_environment.json")
+
+
+def _work(experiment: AnyExperiment) -> float:
+    return mnist.work(experiment) if isinstance(experiment, ImageExperiment) else study.work(experiment)
+
+
+def _rows(result: Result) -> pd.DataFrame:
+    images = isinstance(result.experiment, ImageExperiment)
+    return mnist.rows(result) if images else study.rows(result)
+
+
 def run(
-    engine: Engine, experiments: Sequence[Experiment], folder: Path
+    engine: Engine, experiments: Sequence[AnyExperiment], folder: Path, files: Files = TABLES
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Run the experiments, those that are finished in the engine's store apart, and write rows and environment.
 
@@ -40,10 +63,9 @@ def run(
     ------
     EngineError : an experiment failed, a finished one could not be stored, or the folder cannot be written
     """
-    total = sum(work(experiment) * experiment.epochs for experiment in experiments)  # so all data is there
-    write(
-        folder, {ENVIRONMENT: _environment(experiments, {})}
-    )  # and the folder can be written, before hours of work
+    total = sum(_work(experiment) * experiment.epochs for experiment in experiments)  # so all data is there
+    # and the folder can be written, before hours of work
+    write(folder, {files.environment: _environment(experiments, {})})
     started, parts, times = time.time(), {}, {}
     with tqdm(
         total=total, unit="", bar_format="{l_bar}{bar}| {elapsed} < {remaining}{postfix}", file=sys.stderr
@@ -51,7 +73,7 @@ def run(
         stored = engine.store.keys()
         resumed = sum(experiment.key in stored for experiment in experiments)
         for result in finished(engine, experiments, bar):
-            parts[result.experiment] = rows(result)
+            parts[result.experiment] = _rows(result)
             times[result.experiment] = result.summary
             bar.set_postfix_str(f"{len(parts)} of {len(experiments)} experiments")
     table = _together([parts[experiment] for experiment in experiments])
@@ -59,13 +81,19 @@ def run(
         "wall_seconds": round(time.time() - started, 1),
         "resumed": resumed,
     }
-    write(folder, {ROWS: table.to_parquet(index=False, compression="zstd"), ENVIRONMENT: environment})
+    write(
+        folder,
+        {
+            files.rows: table.to_parquet(index=False, compression="zstd"),
+            files.environment: environment,
+        },
+    )
     return table, environment
 
 
-def finished(engine: Engine, experiments: Sequence[Experiment], bar: "tqdm[Any]") -> Iterator[Result]:
+def finished(engine: Engine, experiments: Sequence[AnyExperiment], bar: "tqdm[Any]") -> Iterator[Result]:
     """The results as they come, the longest first, a few runs at a time; the bar moves by the work of their epochs."""
-    waiting, active = sorted(experiments, key=work, reverse=True), dict[Experiment, Run]()
+    waiting, active = sorted(experiments, key=_work, reverse=True), dict[AnyExperiment, Run]()
     before = bar.n
     try:
         while waiting or active:
@@ -85,9 +113,9 @@ def finished(engine: Engine, experiments: Sequence[Experiment], bar: "tqdm[Any]"
                         f"a finished run could not be kept in {engine.store.folder} (is the disk full?); those "
                         "before it are there; make room and run the same command again"
                     )
-                before += work(experiment) * experiment.epochs
+                before += _work(experiment) * experiment.epochs
                 yield result
-            done = sum(work(experiment) * max(0, its.epoch) for experiment, its in active.items())
+            done = sum(_work(experiment) * max(0, its.epoch) for experiment, its in active.items())
             bar.update(before + done - bar.n)
             for its in active.values():
                 its.watch()
@@ -125,7 +153,9 @@ def write(folder: Path, files: dict[str, Any]) -> None:
             ) from error
 
 
-def _environment(experiments: Sequence[Experiment], times: dict[Experiment, pd.DataFrame]) -> dict[str, Any]:
+def _environment(
+    experiments: Sequence[AnyExperiment], times: dict[AnyExperiment, pd.DataFrame]
+) -> dict[str, Any]:
     """What the result may depend on, and what it took."""
     return {
         "written": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -15,7 +15,8 @@ import pandas as pd
 
 from steinglm import datasets
 from steinglm.exceptions import InvalidInputError
-from steinglm.experiment import Result
+from steinglm.kinds import AnyExperiment
+from steinglm.results import Result
 from steinglm.settings import Experiment
 from steinglm.styles import style
 
@@ -109,7 +110,7 @@ def _shape(dataset: str) -> tuple[int, int]:
     return X.shape
 
 
-def label(experiment: Experiment, method: str) -> tuple[str, str]:
+def label(experiment: AnyExperiment, method: str) -> tuple[str, str]:
     """The study's name of an experiment's method, and its output layer.
 
     >>> label(Experiment(score="standardized"), "steinglm"), label(Experiment(score="identity"), "orthogonal")

@@ -29,7 +29,7 @@ def test_no_network_is_missing_or_failed() -> None:
 
 def test_the_page_in_docs_is_made_of_these_rows() -> None:
     rows, environment = results.kept()
-    for name, text in report.documents(rows, environment).items():
+    for name, text in report.documents(rows, environment, results.kept_images()).items():
         assert (DOCS / name).read_text(encoding="utf-8") == text, "run make report"
 
 

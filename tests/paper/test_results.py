@@ -13,7 +13,7 @@ from tests.paper.test_claims import made
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     rows = made().to_parquet(index=False, compression="zstd")
-    run.write(tmp_path, {run.ROWS: rows, run.ENVIRONMENT: {"cores": 2}})
+    run.write(tmp_path, {run.TABLES.rows: rows, run.TABLES.environment: {"cores": 2}})
     return tmp_path
 
 
@@ -23,7 +23,7 @@ def test_what_was_written_is_read(folder: Path) -> None:
     assert environment == {"cores": 2}
 
 
-@pytest.mark.parametrize("name", [run.ROWS, run.ENVIRONMENT])
+@pytest.mark.parametrize("name", [run.TABLES.rows, run.TABLES.environment])
 @pytest.mark.parametrize("left", [0, 7, 0.5, None])
 def test_a_file_that_is_cut_off_or_missing_is_one_clear_error(
     folder: Path, name: str, left: float | None
@@ -39,6 +39,6 @@ def test_a_file_that_is_cut_off_or_missing_is_one_clear_error(
 
 
 def test_another_table_is_refused(folder: Path) -> None:
-    pd.DataFrame({"a": [1]}).to_parquet(folder / run.ROWS)
+    pd.DataFrame({"a": [1]}).to_parquet(folder / run.TABLES.rows)
     with pytest.raises(InvalidInputError, match="other columns"):
         results.read(folder)

@@ -34,10 +34,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_rows_and_environment(whole: Path) -> None:
-    rows = pd.read_parquet(whole / running.ROWS)
+    rows = pd.read_parquet(whole / running.TABLES.rows)
     assert set(rows["dataset"]) == {"diabetes"}
     assert set(rows["seed"]) == set(range(6))
-    environment = json.loads((whole / running.ENVIRONMENT).read_text())
+    environment = json.loads((whole / running.TABLES.environment).read_text())
     assert {"versions", "processor", "cores", "commit", "seeds", "wall_seconds"} <= set(environment)
     assert environment["seeds"] == list(range(6))
     assert all("initialization_seconds" in experiment for experiment in environment["experiments"])
@@ -58,12 +58,14 @@ def test_interrupted_and_resumed_it_gives_the_same_bytes(whole: Path, tmp_path: 
     settings = Settings(workers=2, store=store, scheduler="")
     with Interrupting(settings, trainer=FAKE) as its, pytest.raises(KeyboardInterrupt):
         running.run(its, STUDY, tmp_path / "paper")
-    assert not (tmp_path / "paper" / running.ROWS).exists()
+    assert not (tmp_path / "paper" / running.TABLES.rows).exists()
     with engine(store) as its:
         done = len(its.store.keys())
         running.run(its, list(reversed(STUDY)), tmp_path / "paper")
         assert its.computed == len(STUDY) - done
-    assert (tmp_path / "paper" / running.ROWS).read_bytes() == (whole / running.ROWS).read_bytes()
+    assert (tmp_path / "paper" / running.TABLES.rows).read_bytes() == (
+        whole / running.TABLES.rows
+    ).read_bytes()
 
 
 def test_a_folder_that_cannot_be_written_is_found_before_the_work(tmp_path: Path) -> None:
@@ -128,4 +130,6 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
 def test_on_a_cluster_started_by_hand_it_gives_the_same_bytes(whole: Path, tmp_path: Path) -> None:
     with started_by_hand(tmp_path) as address, engine(tmp_path / "store", address) as its:
         running.run(its, STUDY, tmp_path / "paper")
-    assert (tmp_path / "paper" / running.ROWS).read_bytes() == (whole / running.ROWS).read_bytes()
+    assert (tmp_path / "paper" / running.TABLES.rows).read_bytes() == (
+        whole / running.TABLES.rows
+    ).read_bytes()

@@ -1,0 +1,231 @@
+"""The paper's section 3.4: the convolutional network on four pairs of MNIST's digits, and what it shows.
+
+Training losses of four methods, with SteinGLM's formula verbatim (score "identity") and standardized side by side;
+three repeats, each with its own validation images and draws. Rows have the columns of `study`: the data set is
+"mnist_3_5" and so on, the depth is 10 (nine convolutions and a dense layer).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import wilcoxon
+
+from steinglm.datasets import mnist
+from steinglm.drawing import Line, Panel, image, key, panel
+from steinglm.images import ImageExperiment
+from steinglm.paper.claims import LEVEL, holm
+from steinglm.paper.study import BASELINES, METHODS, TITLES, label
+from steinglm.results import Result
+from steinglm.styles import STYLES
+
+__all__ = [
+    "EPOCHS",
+    "Faster",
+    "experiments",
+    "faster",
+    "figure",
+    "losses",
+    "markdown",
+    "name",
+    "rows",
+    "work",
+]
+
+EPOCHS = (1, 2)  # after which SteinGLM should be ahead
+DEPTH = 10
+_VERBATIM = ImageExperiment(complete=True, score="identity", repeats=3)
+_STANDARDIZED = replace(_VERBATIM, score="standardized", methods=("steinglm",))
+
+
+def experiments(
+    pairs: Sequence[tuple[int, int]] = mnist.PAIRS, repeats: int = 3, *, complete: bool = True
+) -> list[ImageExperiment]:
+    """Two experiments a pair: the formula verbatim beside the baselines, and the standardized score."""
+    return [
+        replace(kind, pair=pair, repeats=repeats, complete=complete)
+        for pair in pairs
+        for kind in (_VERBATIM, _STANDARDIZED)
+    ]
+
+
+def work(experiment: ImageExperiment) -> float:
+    """About how much an epoch costs: the images that its networks are trained on."""
+    return float(len(experiment.methods) * experiment.repeats * (9500 if experiment.complete else 800))
+
+
+def name(pair: tuple[int, int]) -> str:
+    """The data set of a pair in the rows.
+
+    >>> name((3, 5))
+    'mnist_3_5'
+    """
+    return f"mnist_{pair[0]}_{pair[1]}"
+
+
+def rows(result: Result) -> pd.DataFrame:
+    """The tidy rows of one finished experiment, every epoch of it, with the columns of `study.rows`.
+
+    test_accuracy is beside the quantities there.
+    """
+    experiment: ImageExperiment = result.experiment
+    ends = ["test_metric", "test_accuracy", "best_epoch", "best_validation_loss"]
+    table = pd.concat(
+        [
+            result.summary.melt(["method", "repeat"], ends, "quantity", "value").assign(epoch=-1),
+            result.history,
+        ],
+        ignore_index=True,
+    )
+    named = {method: label(experiment, method) for method in experiment.methods}
+    return pd.DataFrame(
+        {
+            "dataset": name(experiment.pair),
+            "depth": np.int16(DEPTH),
+            "method": table["method"].map({method: own for method, (own, _) in named.items()}),
+            "output": table["method"].map({method: output for method, (_, output) in named.items()}),
+            "repeat": table["repeat"].astype(np.int8),
+            "seed": np.int64(experiment.seed),
+            "quantity": table["quantity"],
+            "epoch": table["epoch"].astype(np.int16),
+            "value": table["value"].astype(np.float32),
+        }
+    )
+
+
+def losses(rows: pd.DataFrame, quantity: str = "training_loss") -> pd.DataFrame:
+    """Columns dataset, method, repeat, epoch, value: the curves of the paper's figure, each repeat's."""
+    own = rows[rows["quantity"] == quantity]
+    own = own.astype({"dataset": str, "method": str, "value": float})
+    return own[["dataset", "method", "repeat", "epoch", "value"]].reset_index(drop=True)
+
+
+@dataclass(frozen=True)
+class Faster:
+    """Whether SteinGLM's training loss is lower than a baseline's after an epoch, pair by pair and repeat by repeat.
+
+    better, pairs : pairs of digits whose mean loss is lower, of how many
+    ratio : the median over pairs and repeats of the baseline's loss over SteinGLM's
+    p : one-sided Wilcoxon signed-rank test of the log ratios, Holm-corrected over a method's comparisons
+    """
+
+    method: str
+    baseline: str
+    epoch: int
+    better: int
+    pairs: int
+    ratio: float
+    p: float
+
+
+def faster(rows: pd.DataFrame, method: str) -> list[Faster]:
+    """The comparisons of one of SteinGLM's scores with every baseline after the first epochs."""
+    curves = losses(rows).set_index(["method", "epoch", "dataset", "repeat"])["value"].sort_index()
+    methods = set(curves.index.get_level_values("method"))
+    pairs = [(b, epoch) for epoch in EPOCHS for b in BASELINES if {b, method} <= methods]
+    logs = [np.log(curves[b, epoch]) - np.log(curves[method, epoch]) for b, epoch in pairs]
+    corrected = holm([_p(each.to_numpy()) for each in logs])
+    return [
+        Faster(
+            method,
+            b,
+            epoch,
+            int((each.groupby(level="dataset").mean() > 0).sum()),
+            each.index.get_level_values("dataset").nunique(),
+            float(np.exp(each.median())),
+            p,
+        )
+        for (b, epoch), each, p in zip(pairs, logs, corrected, strict=True)
+    ]
+
+
+def _p(gains: np.ndarray) -> float:
+    return float(wilcoxon(gains, alternative="greater").pvalue) if np.any(gains) else 1.0
+
+
+def _verdict(found: Sequence[Faster]) -> str:
+    """As `claims`: in nine of ten pairs and significantly, everywhere or somewhere."""
+    clear = [each.better >= 0.9 * each.pairs and each.p < LEVEL for each in found]
+    return "holds" if all(clear) else "holds partly" if any(clear) else "does not hold"
+
+
+def figure(rows: pd.DataFrame) -> str:
+    """The paper's figure as SVG: training losses by epoch on a log scale, one panel a pair, mean over repeats."""
+    curves = losses(rows).groupby(["dataset", "method", "epoch"])["value"].mean().clip(lower=1e-7)
+    ends = float(curves.min()), float(curves.max())
+    parts = []
+    names = sorted(curves.index.get_level_values("dataset").unique())
+    for i, dataset in enumerate(names):
+        at = Panel(46 + 272 * i, 30, 222, 200, "epoch", True, ends)
+        own = curves[dataset]
+        lines = [
+            Line(own[m].index.to_numpy(), own[m].to_numpy(), STYLES[m].color, STYLES[m].dash)
+            for m in METHODS
+            if m in own.index.get_level_values("method")
+        ]
+        parts += [f'<text x="{at.left}" y="20" font-weight="600">{_title(dataset)}</text>', *panel(lines, at)]
+    for i, method in enumerate(METHODS):
+        parts += key(STYLES[method], 46 + 210 * i, 292)
+    white = '<rect width="1100" height="310" fill="#fff"/>'
+    return image([white, *parts], 1100, 310) + "\n"
+
+
+def _title(dataset: str) -> str:
+    _, first, second = dataset.split("_")
+    return f"{first} and {second}"
+
+
+def markdown(rows: pd.DataFrame, environment: Mapping[str, Any]) -> str:
+    """The report's section on images: the verdict on each score, a table of losses, the figure."""
+    lines = [
+        "## Figure 5: images",
+        "",
+        "The paper's convolutional network on four pairs of digits of MNIST: nine convolutions, a dense layer of 20, "
+        f"batch 128, {rows['epoch'].max()} epochs, {rows['repeat'].nunique()} repeats with their own validation "
+        "images. The weight of the l2 penalty is not in the paper; here it is "
+        f"{environment['experiments'][0]['l2']:g}. SteinGLM learns from every patch of every training image.",
+        "",
+        "![Training losses by epoch, one panel a pair of digits](figure_mnist.svg)",
+        "",
+        "Training cross-entropy by epoch, mean over repeats, log scale; epoch 0 is before training.",
+    ]
+    for method in METHODS[:2]:
+        if found := faster(rows, method):
+            lines += ["", _claim(method, found), *(f"- {_evidence(each)}" for each in found)]
+    return "\n".join([*lines, "", _table(rows)])
+
+
+def _claim(method: str, found: Sequence[Faster]) -> str:
+    return (
+        f"**{TITLES[method]} converges much faster on images: its training loss is lower after epochs 1 and 2.** "
+        f"It **{_verdict(found)}**. One-sided Wilcoxon tests over pairs and repeats, Holm-corrected:"
+    )
+
+
+def _evidence(each: Faster) -> str:
+    return (
+        f"epoch {each.epoch}, against {TITLES[each.baseline]}: lower in {each.better} of {each.pairs} pairs; the "
+        f"baseline's loss is {each.ratio:.2f} times as large (median); p = {each.p:.2g}"
+    )
+
+
+def _table(rows: pd.DataFrame) -> str:
+    curves = losses(rows).groupby(["dataset", "method", "epoch"])["value"].mean()
+    own = rows.astype({"dataset": str, "method": str, "quantity": str, "value": float})
+    ends = own.groupby(["dataset", "method", "quantity"])["value"].mean()
+    head = ["digits", "method", "before training", "epoch 1", "epoch 2", f"epoch {rows['epoch'].max()}"]
+    head += ["test accuracy", "test AUC"]
+    body = ["| " + " | ".join(head) + " |", "|---|---|" + "---:|" * (len(head) - 2)]
+    for dataset, part in own.groupby("dataset"):
+        name = str(dataset)
+        for method in [m for m in METHODS if m in set(part["method"])]:
+            at = [curves[name, method, epoch] for epoch in (0, 1, 2, rows["epoch"].max())]
+            tests = [ends[name, method, quantity] for quantity in ("test_accuracy", "test_metric")]
+            cells = [*(f"{v:.4g}" for v in at), *(f"{v:.4f}" for v in tests)]
+            body.append("| " + " | ".join([_title(name), TITLES[method], *cells]) + " |")
+    text = (
+        "Training losses, and the test images (MNIST's own) at the best validation loss; means over repeats."
+    )
+    return "\n".join([text, "", *body])
