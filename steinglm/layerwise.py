@@ -24,6 +24,7 @@ from steinglm.reports import LayerReport
 from steinglm.sources import Batch, Source
 from steinglm.stein import directions, moments
 from steinglm.tracing import Link, Reached, forward, layers_of, trace, watching
+from steinglm.windows import Windows
 
 __all__ = [
     "Plan",
@@ -206,7 +207,7 @@ def _pass_by_pass(model: nn.Module, jobs: Jobs, last: Link, data: Source, rule: 
 
 def _samples(
     model: nn.Module, link: Link, before: "_Spread | None", data: Source, rule: Rule
-) -> Iterator[tuple[Tensor, Tensor]]:
+) -> Iterator[tuple[Tensor | Windows, Tensor]]:
     for h, y in inputs_of(model, link, data, before):
         yield from samples.rows(link.layer, h, data.responses(y), rule.max_patches, rule.generator)
 
@@ -260,7 +261,11 @@ class _Spread:
 
 
 def _stein_(
-    link: Link, alpha: float | str, chunks: Iterable[tuple[Tensor, Tensor]], data: Source, rule: Rule
+    link: Link,
+    alpha: float | str,
+    chunks: Iterable[tuple[Tensor | Windows, Tensor]],
+    data: Source,
+    rule: Rule,
 ) -> LayerReport:
     """W = alpha V (the paper's equation for W_1), b = -(1/n) sum W^T h_i (its equation for b_1)."""
     start, layer = time.perf_counter(), link.layer

@@ -12,11 +12,13 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor, nn
 
+from steinglm.windows import Windows
+
 __all__ = ["LAYERS", "Layer", "draw_fans", "matrix_shape", "rows", "unit_axis", "write_"]
 
 Layer = nn.Linear | nn.Conv1d | nn.Conv2d | nn.Conv3d
 LAYERS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
-CHUNK_ELEMENTS = 1 << 18  # values of patches that are held at a time: 2 MB of float64
+CHUNK_ELEMENTS = 1 << 18
 
 
 def matrix_shape(layer: Layer) -> tuple[int, int, int]:
@@ -55,11 +57,12 @@ def write_(layer: Layer, W: Tensor, mean: Tensor) -> None:
 
 def rows(
     layer: Layer, h: Tensor, y: Tensor, most: int | None = None, generator: torch.Generator | None = None
-) -> Iterator[tuple[Tensor, Tensor]]:
+) -> Iterator[tuple[Tensor | Windows, Tensor]]:
     """The samples of a layer's input h (n, ...) and their responses y (n, C), in chunks (c, d) and (c, C).
 
     With G > 1 groups the chunks are (G, c, d) and (G, c, C). `most` bounds the patches or positions of each of the n
-    samples: a subsample of its own, drawn with the generator. No more than a chunk of patches is in memory at a time.
+    samples: a subsample of its own, drawn with the generator. No more than a chunk of patches is in memory at a time;
+    all patches of a convolution that moves on by one come as `Windows`, which are smaller, with y one a sample.
     """
     groups, d, _ = matrix_shape(layer)
     view = _positions(h) if isinstance(layer, nn.Linear) else _patches(layer, h)
@@ -67,6 +70,9 @@ def rows(
     positions = view.shape[1 : view.dim() - kernel - 2]
     count = math.prod(positions)
     taken = count if most is None else min(most, count)
+    if not isinstance(layer, nn.Linear) and taken == count and layer.stride[-1] == 1 < layer.kernel_size[-1]:
+        yield from _windows(layer, h, y)
+        return
     size = max(1, CHUNK_ELEMENTS // max(1, taken * groups * d))
     for part, responses in zip(view.split(size), y.split(size), strict=True):
         if taken < count:
@@ -90,14 +96,40 @@ def _positions(h: Tensor) -> Tensor:
 def _patches(conv: nn.Conv1d | nn.Conv2d | nn.Conv3d, h: Tensor) -> Tensor:
     """The patches of h (n, channels, ...) as a view (n, positions ..., groups, channels of a group, kernel ...)."""
     kernel = len(conv.kernel_size)
-    mode = "constant" if conv.padding_mode == "zeros" else conv.padding_mode
-    x = nn.functional.pad(h, _padding(conv), mode=mode)
+    x = _padded(conv, h)
     for axis, (size, stride, dilation) in enumerate(
         zip(conv.kernel_size, conv.stride, conv.dilation, strict=True), start=2
     ):
         x = x.unfold(axis, dilation * (size - 1) + 1, stride)[..., ::dilation]
     x = x.unflatten(1, (conv.groups, -1))  # (n, groups, channels, positions ..., kernel ...)
     return x.movedim([1, 2], [1 + kernel, 2 + kernel])
+
+
+def _windows(
+    conv: nn.Conv1d | nn.Conv2d | nn.Conv3d, h: Tensor, y: Tensor
+) -> Iterator[tuple[Windows, Tensor]]:
+    """All patches of h, as windows along its last axis; along the others they are written out."""
+    x = _padded(conv, h)
+    others = len(conv.kernel_size) - 1
+    for axis, (size, stride, dilation) in enumerate(
+        zip(conv.kernel_size[:-1], conv.stride[:-1], conv.dilation[:-1], strict=True), start=2
+    ):
+        x = x.unfold(axis, dilation * (size - 1) + 1, stride)[..., ::dilation]
+    x = x.unflatten(1, (conv.groups, -1))  # (n, groups, channels, positions ..., line, kernel ...)
+    axes = range(x.dim())
+    positions, line, kernel = axes[3 : 3 + others], axes[3 + others], axes[4 + others :]
+    count = math.prod(x.shape[i] for i in positions)
+    size = max(1, CHUNK_ELEMENTS // max(1, x[0].numel()))
+    for part, responses in zip(x.split(size), y.split(size), strict=True):
+        lines = part.permute(1, 2, *kernel, 0, *positions, line)
+        lines = lines.reshape(conv.groups, -1, len(part), count, part.shape[line])  # (groups, e, n, m, l)
+        windows = Windows(lines if conv.groups > 1 else lines[0], conv.kernel_size[-1], conv.dilation[-1])
+        yield windows, responses if conv.groups == 1 else responses.expand(conv.groups, -1, -1)
+
+
+def _padded(conv: nn.Conv1d | nn.Conv2d | nn.Conv3d, h: Tensor) -> Tensor:
+    mode = "constant" if conv.padding_mode == "zeros" else conv.padding_mode
+    return nn.functional.pad(h, _padding(conv), mode=mode)
 
 
 def _padding(conv: nn.Conv1d | nn.Conv2d | nn.Conv3d) -> list[int]:

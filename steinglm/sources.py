@@ -20,8 +20,8 @@ from steinglm.samples import Layer
 __all__ = ["Source", "source"]
 
 MIN_ROWS = 10
-WHOLE_ELEMENTS = 1 << 20  # numbers of images that are passed through a model in one piece
-PART_ELEMENTS = 1 << 18  # and in each of several
+WHOLE_ELEMENTS = 1 << 23  # numbers of images (32 MB) that are passed through a model in one piece
+PART_ELEMENTS = 1 << 18  # and in each of several, where they are more
 MAX_CLASSES = 100_000
 EMBEDDINGS = (nn.Embedding, nn.EmbeddingBag)  # they take whole numbers as these are
 Batch = tuple[Tensor, Tensor]

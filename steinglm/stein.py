@@ -10,7 +10,7 @@ the LAPACK build. Many responses y_1 .. y_C have the moments M_1 .. M_C, and the
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import Any
 
@@ -19,11 +19,12 @@ import torch
 from torch import Tensor
 
 from steinglm.exceptions import InvalidInputError
+from steinglm.windows import Windows
 
 __all__ = ["SCORES", "Moments", "cross_moment", "directions", "moments", "random_frame"]
 
 CHUNK_ELEMENTS = 1 << 17  # 1 MB of float64: stays in the cache, and bounds the memory
-Chunks = Iterable[tuple[Tensor, Tensor]]
+Chunks = Iterable[tuple[Tensor | Windows, Tensor]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,16 +67,24 @@ def _accumulate(chunks: Chunks, h0: Tensor, y0: Tensor, *, second: bool) -> _Sum
     zeros = torch.zeros_like(h0), torch.zeros_like(y0), h0.new_zeros(*both, d)
     sums = _Sums(h0, y0, 0, *zeros, uu, h0.new_zeros(*both, d, d))
     for h, y in chunks:
-        # Units before rows: narrow GEMMs run along contiguous memory, in less than half of the time.
-        u = h0.new_empty(*lead, d, h.shape[-2]).copy_(h.mT).sub_(h0[..., None])
-        v = (y.double() - y0[..., None])[..., None, :]  # (..., 1, c)
-        sums.n += h.shape[-2]
-        sums.u += u.sum(-1)
-        sums.v += v.sum((-2, -1))
-        sums.vu += (u @ v.mT).squeeze(-1)
-        sums.vuu += (u * v) @ u.mT  # (..., d, d)
-        sums.uu += u @ u.mT if second else u.square_().sum(-1)  # the last use of u
+        v = y.double() - y0[..., None]  # (..., c), or a number a sample for windows
+        rows = h.rows if isinstance(h, Windows) else h.shape[-2]
+        sums.n += rows
+        sums.v += v.sum(-1) * (rows // v.shape[-1])
+        own = h.sums(h0, v, second=second) if isinstance(h, Windows) else _sums_of_rows(h, h0, v, second)
+        for total, part in zip((sums.u, sums.vu, sums.uu, sums.vuu), own, strict=True):
+            total += part
     return sums
+
+
+def _sums_of_rows(h: Tensor, h0: Tensor, v: Tensor, second: bool) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Sums of u, v u, u u^T (its diagonal unless `second`) and v u u^T over the rows h (..., c, d), u = h - h0."""
+    # Units before rows: narrow GEMMs run along contiguous memory, in less than half of the time.
+    u = h0.new_empty(*h0.shape, h.shape[-2]).copy_(h.mT).sub_(h0[..., None])  # (..., d, c)
+    vu = (u @ v[..., None]).squeeze(-1)
+    vuu = (u * v[..., None, :]) @ u.mT  # (..., d, d)
+    total = u.sum(-1)
+    return total, vu, u @ u.mT if second else u.square_().sum(-1), vuu  # the last use of u
 
 
 def _outer(a: Tensor, b: Tensor) -> Tensor:
@@ -186,6 +195,7 @@ def moments(
     Parameters
     ----------
     chunks : pairs h (..., c, d) and y (..., c) or (..., c, C); a list of one pair is a table held in memory
+        h may be `Windows`, which stand for many rows a sample; y is then one a sample.
     y_mean : the mean of y over all chunks, () or (C,), if it is known: one GEMM a chunk, else two
     covariance : whether to give it; another GEMM
     """
@@ -206,6 +216,13 @@ def moments(
     if mean.shape[:-1] != cross.shape[:-2]:  # the axis of length 1 that stands where y has its responses
         mean, R = mean.squeeze(-2), None if R is None else R.squeeze(-3)
     return Moments((cross + cross.mT) / 2, mean, R)  # exactly symmetric
+
+
+def _aligned_windows(h: Windows, y: Tensor) -> tuple[Windows, Tensor]:
+    """As `_aligned`; y (..., n, C), the leading axes being those of the lines."""
+    if y.shape[-1] == 1:
+        return h, y.squeeze(-1)
+    return replace(h, lines=h.lines.unsqueeze(-5)), y.mT
 
 
 def _aligned(h: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -240,7 +257,8 @@ def _sums_of_chunks(chunks: Chunks, score: str, second: bool, y_mean: Tensor | N
     if first is None:
         raise InvalidInputError("h", "at least one chunk of rows", "none", "pass a non-empty iterable")
     h, y = first
-    h0, y0 = h.mean(-2, dtype=torch.float64), y.mean(-1, dtype=torch.float64)
+    h0 = h.mean() if isinstance(h, Windows) else h.mean(-2, dtype=torch.float64)
+    y0 = y.mean(-1, dtype=torch.float64)
     if y_mean is not None:
         y0 = torch.zeros_like(y0) + (y_mean if y_mean.numel() > 1 else y_mean.reshape(()))
     if score == "identity":
@@ -249,9 +267,12 @@ def _sums_of_chunks(chunks: Chunks, score: str, second: bool, y_mean: Tensor | N
     return _accumulate(chain([first], pairs), h0, y0, second=second or not exact)
 
 
-def _checked(chunks: Chunks) -> Iterator[tuple[Tensor, Tensor]]:
+def _checked(chunks: Chunks) -> Iterator[tuple[Tensor | Windows, Tensor]]:
     d: int | None = None
     for h, y in chunks:
+        if isinstance(h, Windows):
+            yield _aligned_windows(h, y)
+            continue
         h, y = _aligned(h, y)
         if d is not None and h.shape[-1] != d:
             raise InvalidInputError(

@@ -18,7 +18,7 @@ SHIPPED = [*LIBRARY, *PAGES, *sorted((ROOT / "benchmarks").glob("*.py"))]
 
 # A module may import from the layers above its own in this list, and from the group that it shares a string with.
 LAYERS = [
-    "exceptions styles drawing responses",
+    "exceptions styles drawing responses windows",
     "stein | glm | mlp rational | datasets",
     "init layerwise sources samples tracing reports checks | train",
     "diagnostics",
