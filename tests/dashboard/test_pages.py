@@ -196,3 +196,25 @@ def test_the_paper_pages_filters_reach_its_tables(paper: AppTest) -> None:
     (table,) = (each.value for each in app.dataframe if "Data set" in each.value)
     assert table[["Data set", "Depth"]].to_numpy().tolist() == [["Magic", 20], ["Magic", 40]]
     assert list(table.columns[2:]) == ["SteinGLM", "Orthogonal"]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "aim", "accuracy"),
+    [
+        ("wine", "178 rows, 13 features, 3 classes", True),
+        ("digits", "1,797 rows, 64 features, 61 after encoding, 10 classes", True),
+        ("synthetic_responses", "5,000 rows, 10 features, regression of 3 responses", False),
+    ],
+)
+def test_many_classes_and_several_responses(compare: AppTest, dataset: str, aim: str, accuracy: bool) -> None:
+    experiment = Experiment(dataset=dataset, depth=2, epochs=1)
+    *_, result = train(experiment)
+    assert isinstance(result, Result)
+    server.engine().store.put(result)
+    compare.query_params.update({"v": "1", "dataset": dataset, "depth": "2", "epochs": "1"})
+    app = compare.run()
+    assert not app.exception
+    assert any(aim in caption.value for caption in app.caption)
+    columns = app.dataframe[0].value.columns
+    assert ("Test accuracy" in columns) == accuracy
+    assert ("Test macro AUC" if accuracy else "Test RMSE") in columns
