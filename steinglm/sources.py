@@ -16,6 +16,7 @@ from torch.utils.data import DataLoader
 from steinglm.exceptions import InvalidInputError
 from steinglm.responses import TASKS, responses
 from steinglm.samples import Layer
+from steinglm.tracing import in_double_precision
 
 __all__ = ["Source", "source"]
 
@@ -29,7 +30,7 @@ Batch = tuple[Tensor, Tensor]
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Rows in batches x (b, ...) in the model's dtype on its device and y (b,) or (b, C) in float64 beside them.
+    """Rows in batches: x (b, ...) in the model's dtype on its device, y (b,) or (b, C) in float64.
 
     batches : starts a pass over them
     whole : whether all rows come in one batch
@@ -185,7 +186,7 @@ def _pair(model: nn.Module, batch: Any, part: str) -> Batch:
 
 
 def _tensors(model: nn.Module, X: Any, y: Any, part: str) -> Batch:
-    """X in the model's dtype and y in float64, both on its device, from tensors, arrays or data frames."""
+    """X in the model's dtype on its device and y in float64, from tensors, arrays or data frames."""
     parameter = next(p for p in model.parameters() if p.is_floating_point())
     try:
         x, response = (
@@ -207,7 +208,7 @@ def _tensors(model: nn.Module, X: Any, y: Any, part: str) -> Batch:
         raise InvalidInputError(f"{part}y", expected, tuple(response.shape), "one response a row of X")
     embeds = not x.is_floating_point() and any(isinstance(m, EMBEDDINGS) for m in model.modules())
     x = x.to(parameter.device) if embeds else x.to(parameter)
-    return x, response.to(parameter.device, torch.float64)
+    return x, in_double_precision(response.to(parameter.device)).double()
 
 
 def _check_values(x: Tensor, y: Tensor, task: str, part: str) -> None:

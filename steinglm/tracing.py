@@ -21,7 +21,17 @@ from steinglm.exceptions import InvalidInputError, SteinGLMError
 from steinglm.mlp import ACTIVATIONS, activation_of
 from steinglm.samples import LAYERS, Layer
 
-__all__ = ["Link", "Reached", "all_or_nothing", "forward", "layers_of", "trace", "undisturbed", "watching"]
+__all__ = [
+    "Link",
+    "Reached",
+    "all_or_nothing",
+    "forward",
+    "in_double_precision",
+    "layers_of",
+    "trace",
+    "undisturbed",
+    "watching",
+]
 
 
 @dataclass(frozen=True)
@@ -118,12 +128,12 @@ def watching(
     def enter(layer: Any, args: tuple[Any, ...]) -> None:
         if layer not in entered:
             entered.add(layer)
-            inputs[layer](args[0])
+            inputs[layer](in_double_precision(args[0]))
 
     def leave(layer: Any, _: Any, output: Tensor) -> None:
         if layer not in left:
             left.add(layer)
-            outputs[layer](output)
+            outputs[layer](in_double_precision(output))
 
     def restart() -> None:
         entered.clear()
@@ -136,6 +146,11 @@ def watching(
     finally:
         for hook in hooks:
             hook.remove()
+
+
+def in_double_precision(values: Tensor) -> Tensor:
+    """The values where float64 is to be had: CUDA has it, other accelerators may not."""
+    return values if values.is_cuda else values.cpu()
 
 
 @contextmanager
