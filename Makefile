@@ -44,13 +44,21 @@ clean: ## remove .venv and all caches
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An existing .venv is kept if its Python is new enough and has pip; it may be broken, or of a Python since removed.
+define make_venv
+@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+    echo 'steinglm needs Python 3.11 or newer, and "$(PYTHON)" is not; try make PYTHON=python3.13'; exit 1; }
+@$(VENV) -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || "$(PYTHON)" -m venv --clear .venv
+endef
+
+# Modules are compiled when they are first imported: most never are, and pip would take a minute for them.
+PIP_INSTALL := $(VENV) -m pip install --disable-pip-version-check --no-compile
+
 .venv/run.stamp: requirements.txt
-	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	    echo 'steinglm needs Python 3.11 or newer, and "$(PYTHON)" is not; try make PYTHON=python3.13'; exit 1; }
-	@$(VENV) -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || "$(PYTHON)" -m venv --clear .venv
-	$(VENV) -m pip install --disable-pip-version-check -r requirements.txt
+	$(make_venv)
+	$(PIP_INSTALL) -r requirements.txt
 	@touch $@
 
-.venv/test.stamp: requirements-dev.txt .venv/run.stamp
-	$(VENV) -m pip install --disable-pip-version-check -r requirements-dev.txt
-	@touch $@
+.venv/test.stamp: requirements.txt requirements-dev.txt
+	$(make_venv)
+	$(PIP_INSTALL) -r requirements-dev.txt
+	@touch .venv/run.stamp $@

@@ -46,26 +46,24 @@ def test_rows_and_environment(whole: Path) -> None:
 @pytest.mark.parametrize("after", [0, 1, 4])
 def test_interrupted_and_resumed_it_gives_the_same_bytes(whole: Path, tmp_path: Path, after: int) -> None:
     class Interrupting(Engine):
-        seen = 0
+        left = after + 1
 
         def submit(self, experiment: Experiment, *, owner: str = "") -> object:  # type: ignore[override]
-            if self.seen == after + 1:
+            if self.left == 0:
                 raise KeyboardInterrupt
-            self.seen += 1
+            self.left -= 1
             return super().submit(experiment, owner=owner)
 
-    store = tmp_path / "store"
-    settings = Settings(workers=2, store=store, scheduler="")
-    with Interrupting(settings, trainer=FAKE) as its, pytest.raises(KeyboardInterrupt):
-        running.run(its, STUDY, tmp_path / "paper")
-    assert not (tmp_path / "paper" / running.TABLES.rows).exists()
-    with engine(store) as its:
-        done = len(its.store.keys())
+    with Interrupting(Settings(workers=2, store=tmp_path / "store", scheduler=""), trainer=FAKE) as its:
+        with pytest.raises(KeyboardInterrupt):
+            running.run(its, STUDY, tmp_path / "paper")
+        assert not (tmp_path / "paper" / running.TABLES.rows).exists()
+        its.left = -1  # from now on it is as any other
+        done, computed = len(its.store.keys()), its.computed
         running.run(its, list(reversed(STUDY)), tmp_path / "paper")
-        assert its.computed == len(STUDY) - done
-    assert (tmp_path / "paper" / running.TABLES.rows).read_bytes() == (
-        whole / running.TABLES.rows
-    ).read_bytes()
+        assert its.computed - computed == len(STUDY) - done
+    rows = running.TABLES.rows
+    assert (tmp_path / "paper" / rows).read_bytes() == (whole / rows).read_bytes()
 
 
 def test_a_folder_that_cannot_be_written_is_found_before_the_work(tmp_path: Path) -> None:
