@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 import numpy as np
 import torch
@@ -72,8 +73,8 @@ class Rule:
 def check_model(model: nn.Module) -> None:
     """Refuse a model without layers, a lazy one that is not built yet, and frozen weights or biases."""
     layers = layers_of(model)
-    for name, parameter in model.named_parameters():
-        if is_lazy(parameter):
+    for name, value in chain(model.named_parameters(), model.named_buffers()):
+        if is_lazy(value):
             cure = "call the model once on a batch, which builds it"
             raise InvalidInputError("model", "one whose layers are built", f"a lazy {name!r}", cure)
     for name, layer in layers.items():

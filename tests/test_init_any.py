@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 from torch.nn.utils import parametrizations
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -603,6 +604,12 @@ THREE = classified()[1][:80]
         ),
         (frozen("2.bias"), (X, Y), "regression", "layer '2' must be free to change"),
         (
+            nn.Sequential(nn.LazyBatchNorm1d(affine=False), nn.Linear(6, 1)),
+            (X, Y),
+            "regression",
+            "model must be one whose layers are built, got a lazy '0.running_mean'",
+        ),
+        (
             nn.Sequential(nn.LazyLinear(4), nn.Linear(4, 1)),
             (X, Y),
             "regression",
@@ -613,7 +620,7 @@ THREE = classified()[1][:80]
 def test_bad_input_is_refused_and_the_model_is_exactly_as_it_was(
     model: nn.Module, data: tuple[Any, Any], task: str, message: str
 ) -> None:
-    lazy = any(isinstance(p, nn.UninitializedParameter) for p in model.parameters())
+    lazy = any(is_lazy(value) for value in (*model.parameters(), *model.buffers()))
     before = {} if lazy else state(model)
     with reference.random_streams_untouched(), pytest.raises(InvalidInputError, match=message):
         stein_glm_(model, *data, task=task)
