@@ -71,7 +71,12 @@ def curves(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def variance(
-    rows: pd.DataFrame, *, quantity: str = "preactivation_variance", log: bool = True, behind: Behind = None
+    rows: pd.DataFrame,
+    *,
+    quantity: str = "preactivation_variance",
+    log: bool = True,
+    behind: Behind = None,
+    names: Sequence[str] = (),
 ) -> Figure:
     """Draw a quantity by hidden layer: the mean over units, and a band of their 10 to 90 percent quantiles.
 
@@ -84,6 +89,7 @@ def variance(
     quantity : "preactivation_variance", "activation_variance", or another with `_q10` and `_q90` beside it
     log : a log axis
     behind : label -> rows drawn thin: theory, or a pinned run
+    names : the layers' names, where numbers would not tell which they are
     """
     hidden = rows[(rows["layer"] >= 1) & (rows["layer"] < rows["layer"].max())]
     hidden = hidden[hidden["quantity"].isin([quantity, f"{quantity}_q10", f"{quantity}_q90"])]
@@ -93,7 +99,7 @@ def variance(
         note += f"; smaller values at {floor:.0e}"
     unknown = "Signal through the layers", quantity.replace("_", " ")
     figure = _figure(*_QUANTITIES.get(quantity, unknown), note, "hidden layer", log)
-    figure["layout"]["xaxis"]["dtick"] = _step(depth)
+    figure["layout"]["xaxis"] |= _ticks(depth, names)
     for label, others in (behind or {}).items():
         _add_behind(figure, label, dict(_median(others[others["quantity"] == quantity], "layer")), floor)
     lines, low, high = (
@@ -114,6 +120,7 @@ def spectrum(
     quantity: str = "moment_eigenvalue",
     log: bool = False,
     behind: Behind = None,
+    names: Sequence[str] = (),
 ) -> Figure:
     """Draw the spectrum of one layer by rank, eigenvalues with their sign; repeats are shown by their median.
 
@@ -124,12 +131,17 @@ def spectrum(
     quantity : "moment_eigenvalue" or "weight_singular_value"
     log : a log axis, for singular values only: an eigenvalue may be negative
     behind : label -> rows drawn thin
+    names : the layers' names, where a number would not tell which it is
     """
     own = rows[(rows["layer"] == layer) & (rows["quantity"] == quantity)]
     signed, floor = quantity == "moment_eigenvalue", FLOOR if log else -np.inf
     ranks = own["rank"].max() if len(own) else 0
     stems = signed and ranks <= 24
-    note = f"layer {layer}" + (", signed, by magnitude" if signed else "") + _over(own, ", median of")
+    note = (
+        f"layer {names[layer - 1] if names else layer}"
+        + (", signed, by magnitude" if signed else "")
+        + _over(own, ", median of")
+    )
     note += _thin(behind, "strokes" if stems else "thin")
     figure = _figure(*_QUANTITIES[quantity], note, "rank", log)
     figure["layout"]["meta"] = {"positive": not signed}
@@ -319,6 +331,13 @@ def _floor(values: pd.Series) -> float:
     """One decade below the smallest positive value, at least `FLOOR`."""
     positive = values[values > FLOOR]
     return max(FLOOR, 10.0 ** (np.floor(np.log10(positive.min())) - 1)) if len(positive) else FLOOR
+
+
+def _ticks(depth: int, names: Sequence[str]) -> dict[str, Any]:
+    """The ticks of an axis of layers: every name, or round numbers."""
+    if names:
+        return {"tickvals": list(range(1, depth + 1)), "ticktext": list(names[:depth]), "tickangle": 90}
+    return {"dtick": _step(depth)}
 
 
 def _step(count: int) -> int:

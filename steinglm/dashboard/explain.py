@@ -98,17 +98,54 @@ TOPICS: dict[str, Topic] = {
     ),
     "epochs": Topic(
         "Epochs",
-        "Passes over the training rows; the paper takes 200. The parameters of the best validation loss are kept.",
+        "Passes over the training rows; the paper takes 200 with tables and 20 with images. The parameters of the best validation loss are kept.",
     ),
     "batch_size": Topic(
         "Batch size",
-        "Rows of a mini-batch; empty for the paper's choice, 500 but not more than a fifth of the training rows.",
+        "Rows of a mini-batch; empty for the paper's choice, 500 but not more than a fifth of the training rows; with images it is 128.",
     ),
     "learning_rate": Topic("Learning rate", "The step size of the Adam optimizer; the paper takes 0.001."),
     "stop": Topic(
         "Stop rules",
         "A network stops by itself when its validation loss has come down to the target, when it has not improved for so "
         "many epochs, or when the run has trained for so many seconds. Its curve ends there; the others go on.",
+    ),
+    "digits": Topic(
+        "Digits",
+        "Two digits of MNIST, which a network learns to tell apart; the paper takes 3 and 5, 4 and 9, 7 and 9, 5 and 8. The "
+        "network is the paper's: three blocks of three $3 \\times 3$ convolutions (9, 18 and 36 filters) and a max pooling, "
+        "a dense layer of 20 units, one output, tanh everywhere.",
+    ),
+    "complete": Topic(
+        "All of MNIST",
+        "Without it, a part that comes with the library: of each digit 500 images to learn from and 100 for the test. All of "
+        "MNIST has some 6,000 and 1,000 of each, and takes ten times as long. It is an archive of 11 MB: put *mnist.npz* into "
+        "the folder that the environment variable *STEINGLM_DATA* names, or run "
+        "`python -c 'from steinglm.datasets import mnist; mnist.download()'` where there is a network. A fifth of the "
+        "images to learn from is for validation.",
+    ),
+    "max_patches": Topic(
+        "Patches of an image",
+        "A convolution sees an image as overlapping patches, $28 \\times 28 = 784$ of them in the first layer, each with the "
+        "response of its image; SteinGLM takes the cross-moment over patches. Neighbours are much alike, so a random part "
+        "of them does nearly as well in less time. 784 takes all, as the paper does.",
+    ),
+    "l2": Topic(
+        "Penalty of the weights",
+        "The factor of the sum of squared weights that is added to the loss in training; the curves show the loss without it.",
+    ),
+    "filters": Topic(
+        "Filters of the first layer",
+        "The nine $3 \\times 3$ filters that slide over the image, before training and, after it, at the best validation "
+        "loss. Orange is positive, blue negative, the stronger the larger; one scale for all pictures. SteinGLM's are "
+        "eigenvectors of the cross-moment of patches and response: look for edges, strokes and corners in them already before "
+        "training, and for how much training changes them.",
+    ),
+    "errors": Topic(
+        "Digits that each network gets wrong",
+        "The test images whose class the network gets wrong at the best validation loss, the surest errors first: what the "
+        "digit was taken for, and the probability that the network gave to that. Images that all networks get wrong tell "
+        "about the images; those of one network tell about the network.",
     ),
     "table": Topic(
         "The table",

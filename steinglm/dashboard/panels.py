@@ -1,6 +1,6 @@
 """The three charts of the comparison side by side: signal, spectrum, learning; and the choices about them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import streamlit as st
@@ -12,8 +12,9 @@ from steinglm.dashboard.live import Look, Panel, feed_url, live
 from steinglm.dashboard.measure import measured
 from steinglm.engine import Run
 from steinglm.experiment import Experiment, Result
+from steinglm.kinds import AnyExperiment
 
-__all__ = ["figures", "show"]
+__all__ = ["explain", "figures", "layers", "learning", "show"]
 
 VARIANCE_TITLES = {"preactivation_variance": "Pre-activations", "activation_variance": "Activations"}
 SPECTRUM_TITLES = {"moment_eigenvalue": "Cross-moment", "weight_singular_value": "Weights"}
@@ -23,11 +24,11 @@ Pinned = Mapping[str, tuple[pd.DataFrame, Result]]  # label -> initial rows and 
 
 def show(rows: pd.DataFrame, experiment: Experiment, run: Run | None, view: View, pinned: Pinned) -> None:
     """Draw the charts and, below them, what to choose about them."""
-    layers = _layers(rows, view, {label: own for label, (own, _) in pinned.items()})
-    _sketch(layers[0], view)
-    learning = _learning(experiment, run, view, {label: own.history for label, (_, own) in pinned.items()})
+    own = layers(rows, view, {label: own for label, (own, _) in pinned.items()})
+    _sketch(own[0], view)
+    losses = learning(experiment, run, view, {label: own.history for label, (_, own) in pinned.items()})
     events = live(
-        [*layers, learning],
+        [*own, losses],
         key="comparison",
         presentation=view.presentation,
         look=Look(view.hidden, view.scales),
@@ -35,7 +36,7 @@ def show(rows: pd.DataFrame, experiment: Experiment, run: Run | None, view: View
     )
     _choices(experiment)
     if events.about in TOPICS:
-        _explain(events.about)
+        explain(events.about)
     if events.state:
         st.rerun()
 
@@ -77,28 +78,32 @@ def _choices(experiment: Experiment) -> None:
 
 def figures(rows: pd.DataFrame, view: View, result: Result | None) -> list[tuple[charts.Figure, str]]:
     """The charts and the sentences below them, for a page outside the dashboard."""
-    panels = _layers(rows, view, {})
+    panels = layers(rows, view, {})
     drawn = [(panel.figure, panel.sentence) for panel in panels]
     if result is not None:
         drawn.append((charts.learning(result.history), words.learning(result.history)))
     return drawn
 
 
-def _layers(rows: pd.DataFrame, view: View, behind: Mapping[str, pd.DataFrame]) -> list[Panel]:
+def layers(
+    rows: pd.DataFrame, view: View, behind: Mapping[str, pd.DataFrame], names: Sequence[str] = ()
+) -> list[Panel]:
+    """The signal and a layer's spectrum; `names` are the layers', where they have any."""
     seen = _seen(rows, view)
-    signal = words.signal(seen, view.variance)
-    spectrum = words.spectrum(seen, view.layer, view.spectrum)
-    first = charts.variance(rows, quantity=view.variance, behind=behind)
-    second = charts.spectrum(rows, layer=view.layer, quantity=view.spectrum, behind=behind)
+    signal = words.signal(seen, view.variance, names)
+    spectrum = words.spectrum(seen, view.layer, view.spectrum, names)
+    first = charts.variance(rows, quantity=view.variance, behind=behind, names=names)
+    second = charts.spectrum(rows, layer=view.layer, quantity=view.spectrum, behind=behind, names=names)
     return [
         Panel("signal", first, f"Variance by layer. {signal}", signal, about=True),
         Panel("spectrum", second, f"Spectrum of a layer by rank. {spectrum}", spectrum, about=True),
     ]
 
 
-def _learning(
-    experiment: Experiment, run: Run | None, view: View, behind: Mapping[str, pd.DataFrame]
+def learning(
+    experiment: AnyExperiment, run: Run | None, view: View, behind: Mapping[str, pd.DataFrame]
 ) -> Panel:
+    """The losses of a run, finished or growing, or an empty chart."""
     zoom = experiment.key  # kept while a run grows, not carried over to another one
     if run is not None and run.state == "finished":
         history = run.result().history
@@ -117,7 +122,8 @@ def _learning(
 
 
 @st.dialog("What this chart shows")
-def _explain(name: str) -> None:
+def explain(name: str) -> None:
+    """A topic in a dialog."""
     topic = TOPICS[name]
     st.subheader(topic.title)
     st.markdown(topic.text)

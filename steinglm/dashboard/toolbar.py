@@ -11,13 +11,14 @@ from steinglm.dashboard.link import View
 from steinglm.engine import Engine, Run
 from steinglm.exceptions import EngineError
 from steinglm.experiment import Experiment
+from steinglm.kinds import AnyExperiment
 
-__all__ = ["current_run", "show"]
+__all__ = ["current_run", "show", "show_plain"]
 
 POLL = 0.5  # seconds between two looks at a run that is not over
 
 
-def current_run(engine: Engine, experiment: Experiment) -> Run | None:
+def current_run(engine: Engine, experiment: AnyExperiment) -> Run | None:
     """The run of this experiment, whoever started it, unless this session went back to its start."""
     run = engine.find(experiment.key)
     return None if run is None or run.name == st.session_state.get("set_aside") else run
@@ -33,6 +34,17 @@ def show(engine: Engine, experiment: Experiment, view: View, run: Run | None) ->
             st.button("New seed", icon=":material/casino:", on_click=controls.next_seed)
             pins.button(run)
             takehome.show(experiment, view, run)
+    _progress(run)
+
+
+def show_plain(engine: Engine, experiment: AnyExperiment, run: Run | None) -> None:
+    """The buttons of a run and its progress, and nothing else."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        _run_buttons(engine, experiment, run)
+    _progress(run)
+
+
+def _progress(run: Run | None) -> None:
     if message := st.session_state.pop("notice", ""):
         st.warning(message, icon=":material/info:")
     if run is not None and run.state != "finished":
@@ -41,7 +53,7 @@ def show(engine: Engine, experiment: Experiment, view: View, run: Run | None) ->
         st.caption(run.message)
 
 
-def _run_buttons(engine: Engine, experiment: Experiment, run: Run | None) -> None:
+def _run_buttons(engine: Engine, experiment: AnyExperiment, run: Run | None) -> None:
     state = "none" if run is None else run.state
     if run is not None and state == "paused":
         _main_button("Resume", "play_arrow", run.resume)
@@ -83,7 +95,7 @@ def _follow(run: Run) -> None:
     progress()
 
 
-def _train(engine: Engine, experiment: Experiment) -> None:
+def _train(engine: Engine, experiment: AnyExperiment) -> None:
     st.session_state.pop("set_aside", None)
     try:
         engine.submit(experiment)

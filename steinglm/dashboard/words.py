@@ -6,7 +6,7 @@ import pandas as pd
 
 from steinglm.experiment import TITLES, Experiment
 
-__all__ = ["headline", "learning", "number", "signal", "spectrum"]
+__all__ = ["headline", "learning", "listed", "number", "signal", "spectrum", "start"]
 
 STEADY = 3.0  # a signal that changes by less than this factor, half a decade, is said to hold
 LOST = 1e4  # one that changes by more than this factor is said to vanish, or to explode
@@ -52,22 +52,31 @@ def _change(first: float, last: float) -> str:
     return f"{'rises' if fate in ('grows', 'explodes') else 'falls'} from {number(first)} to {number(last)}"
 
 
-def _listed(parts: Sequence[str]) -> str:
+def listed(parts: Sequence[str]) -> str:
+    """Parts as a person enumerates them.
+
+    >>> listed(["3", "5", "8"])
+    '3, 5 and 8'
+    """
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def signal(rows: pd.DataFrame, quantity: str = "preactivation_variance") -> str:
+def _layer(number: int, names: Sequence[str]) -> str:
+    return f"layer {names[number - 1] if names else number}"
+
+
+def signal(rows: pd.DataFrame, quantity: str = "preactivation_variance", names: Sequence[str] = ()) -> str:
     """How the variance changes from the first hidden layer to the last: the largest change, and SteinGLM's."""
     depth, ends = _ends(rows, quantity)
     place = quantity.split("_")[0].replace("preactivation", "pre-activation")
     if depth == 1:
         values = [f"{_title(method)} {number(first)}" for method, (first, _) in ends.items()]
-        return f"Variance of the {place}s in the only hidden layer: {_listed(values)}."
+        return f"Variance of the {place}s in the only hidden layer: {listed(values)}."
     order = sorted((m for m in ends if m != "steinglm"), key=lambda m: _factor(*ends[m]), reverse=True)
     shown = [*order[:1], *(["steinglm"] if "steinglm" in ends else order[1:2])]
     lead, *others = [f"{_title(method)}'s{{}} {_change(*ends[method])}" for method in shown]
     lead = lead.format(f" {place} variance")
-    return f"{lead} by layer {depth}" + "".join(f"; {other.format('')}" for other in others) + "."
+    return f"{lead} by {_layer(depth, names)}" + "".join(f"; {other.format('')}" for other in others) + "."
 
 
 def _factor(first: float, last: float) -> float:
@@ -75,26 +84,29 @@ def _factor(first: float, last: float) -> float:
     return max(last / first, first / last) if first > 0 and last > 0 else float("inf")
 
 
-def spectrum(rows: pd.DataFrame, layer: int, quantity: str = "moment_eigenvalue") -> str:
+def spectrum(
+    rows: pd.DataFrame, layer: int, quantity: str = "moment_eigenvalue", names: Sequence[str] = ()
+) -> str:
     """What stands out in a layer's spectrum: the leading eigenvalue, or the spread of the singular values."""
     own = rows[(rows["layer"] == layer) & (rows["quantity"] == quantity)]
     table = own.groupby(["method", "rank"], sort=False)["value"].median().unstack("rank")
     if quantity == "weight_singular_value":
-        return _spread(table, layer)
+        return _spread(table, _layer(layer, names))
     method = "steinglm" if "steinglm" in table.index else str(table.index[0])
     values = table.loc[method].dropna().sort_index().to_numpy(dtype=float)
     first, total = values[0], abs(values).sum()
     share = 100 * abs(first) / total if total > 0 else 0.0
+    place = _layer(layer, names)
     return (
-        f"In layer {layer}, {_title(method)}'s leading eigenvalue is {number(first)} and holds {share:.0f} % of "
+        f"In {place}, {_title(method)}'s leading eigenvalue is {number(first)} and holds {share:.0f} % of "
         f"the spectrum's magnitude; {int((values > 0).sum())} of {len(values)} are positive."
     )
 
 
-def _spread(table: pd.DataFrame, layer: int) -> str:
+def _spread(table: pd.DataFrame, layer: str) -> str:
     ends = {str(method): (float(values.max()), float(values.min())) for method, values in table.iterrows()}
     parts = [f"{_title(m)} from {number(first)} to {number(last)}" for m, (first, last) in ends.items()]
-    return f"Singular values of the weights of layer {layer}: {_listed(parts)}."
+    return f"Singular values of the weights of {layer}: {listed(parts)}."
 
 
 def learning(history: pd.DataFrame) -> str:
@@ -122,16 +134,19 @@ def learning(history: pd.DataFrame) -> str:
 
 def headline(rows: pd.DataFrame, experiment: Experiment, title: str) -> str:
     """What the start does to the signal and to the loss, in one sentence."""
-    _, ends = _ends(rows, "preactivation_variance")
-    start = rows[rows["quantity"] == "training_loss"].groupby("method", sort=False)["value"].median()
+    layers = "one layer" if experiment.depth == 1 else f"{experiment.depth} layers"
+    return f"On {title}, {layers} of {experiment.activation}: {start(rows)}"
+
+
+def start(rows: pd.DataFrame) -> str:
+    """The signal's fate with each method, where there are two hidden layers or more, and the lowest first loss."""
+    depth, ends = _ends(rows, "preactivation_variance")
+    losses = rows[rows["quantity"] == "training_loss"].groupby("method", sort=False)["value"].median()
     fates: dict[str, list[str]] = {}
     for method, (first, last) in ends.items():
         fates.setdefault(_fate(first, last), []).append(_title(method))
-    signal = "the signal of " + ", that of ".join(f"{_listed(names)} {fate}" for fate, names in fates.items())
+    signal = "the signal of " + ", that of ".join(f"{listed(names)} {fate}" for fate, names in fates.items())
     if len(fates) == 1 and len(ends) > 1:
         signal = f"every signal {next(iter(fates))}"
-    layers = "one layer" if experiment.depth == 1 else f"{experiment.depth} layers"
-    lead = f"On {title}, {layers} of {experiment.activation}: " + (
-        f"{signal}; " if experiment.depth > 1 else ""
-    )
-    return f"{lead}{_title(start.idxmin())} starts at the lowest loss, {number(float(start.min()))}."
+    lead = f"{signal}; " if depth > 1 else ""
+    return f"{lead}{_title(losses.idxmin())} starts at the lowest loss, {number(float(losses.min()))}."

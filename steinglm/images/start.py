@@ -29,6 +29,7 @@ __all__ = [
     "initialize",
     "logits",
     "loss",
+    "measure",
     "networks",
     "own_parts",
     "seed_of",
@@ -131,7 +132,13 @@ def initialize(experiment: ImageExperiment) -> pd.DataFrame:
     Tidy rows (method, repeat, layer, quantity, rank, value) as `experiment.initialize` gives them; a unit is a filter,
     over all positions of its map, and a moment is of `PATCHES` patches an image.
     """
-    models, names, seconds = networks(experiment)
+    return measure(experiment, *networks(experiment))
+
+
+def measure(
+    experiment: ImageExperiment, models: Sequence[nn.Sequential], names: Names, seconds: Sequence[float]
+) -> pd.DataFrame:
+    """The rows of `initialize`, of networks that `networks` gave."""
     found: list[tuple[str, int, int, str, int, float]] = []
     for (method, repeat), model, took in zip(names, models, seconds, strict=True):
         data = own_parts(experiment, repeat)
