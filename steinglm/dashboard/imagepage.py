@@ -56,7 +56,7 @@ def filters(experiment: ImageExperiment, result: Result | None) -> None:
     for method, start in before.items():
         times = {"before training": start} | ({"after training": after[method]} if method in after else {})
         drawn = [_filters(method, when, weights, most) for when, weights in times.items()]
-        each.append(pictures.card(method, "", drawn, "6rem"))
+        each.append(pictures.card(method, "", drawn, "5.5rem", "1.25rem"))
     st.html(pictures.cards(each, pictures.scale(most)))
     st.markdown(imagewords.filters(before, after))
 
@@ -95,11 +95,10 @@ def errors(result: Result) -> None:
     for method in experiment.methods:
         own = wrong[wrong["method"] == method]
         shown = [_digit(row, test[row["image"], 0].numpy()) for row in own.head(MOST).to_dict("records")]
-        more = f", the {MOST} surest" if len(own) > MOST else ""
-        each.append(pictures.card(method, f": {len(own)} wrong{more}", shown, "4rem"))
+        each.append(pictures.card(method, f": {len(own)} wrong", shown, "4rem", ".6rem"))
     st.html(pictures.cards(each))
-    if experiment.repeats > 1:
-        st.caption("Filters and digits are of the first of the repeats.")
+    repeats = " Filters and digits are of the first of the repeats." if experiment.repeats > 1 else ""
+    st.caption(f"At most {MOST} of each network, the surest errors first.{repeats}")
 
 
 def _filters(method: str, when: str, weights: np.ndarray, most: float) -> str:

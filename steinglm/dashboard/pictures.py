@@ -3,13 +3,13 @@
 Streamlit takes SVG out of HTML, so they are PNG; where nothing is drawn they are clear, and the theme shows.
 """
 
-import struct
-import zlib
 from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
+from io import BytesIO
 
 import numpy as np
+from PIL import Image
 
 from steinglm.styles import GREY, style
 
@@ -74,10 +74,10 @@ def scale(most: float) -> str:
     )
 
 
-def card(method: str, words: str, pictures: Sequence[str], narrowest: str) -> str:
+def card(method: str, words: str, pictures: Sequence[str], narrowest: str, gap: str) -> str:
     """Pictures of one method in a grid below its name; none is narrower than `narrowest`."""
     look = style(method)
-    grid = f"display:grid;grid-template-columns:repeat(auto-fill,minmax({narrowest},1fr));gap:.6rem"
+    grid = f"display:grid;grid-template-columns:repeat(auto-fill,minmax({narrowest},1fr));gap:{gap}"
     return (
         f'<section aria-label="{escape(look.title)}"><p style="margin:0 0 .5rem">'
         f'<span aria-hidden="true" style="color:{look.color}">{MARKS.get(look.symbol, "")}</span> '
@@ -94,14 +94,9 @@ def cards(each: Sequence[str], below: str = "") -> str:
 
 def png(pixels: np.ndarray) -> bytes:
     """A picture as a PNG file: uint8, grey (height, width) or RGBA (height, width, 4)."""
-    height, width, *colour = pixels.shape
-    rows = np.pad(pixels.reshape(height, -1), ((0, 0), (1, 0)))  # each begins with its filter, 0 for none
-    header = struct.pack(">IIBBBBB", width, height, 8, 6 if colour else 0, 0, 0, 0)
-    body = [(b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 9)), (b"IEND", b"")]
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        for kind, data in body
-    )
+    file = BytesIO()
+    Image.fromarray(pixels).save(file, "PNG")
+    return file.getvalue()
 
 
 def _opaque(color: str) -> np.ndarray:

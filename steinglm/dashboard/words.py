@@ -123,9 +123,8 @@ def learning(history: pd.DataFrame) -> str:
         .sort_values()
     )
     first = str(best.index[0])
-    lead = (
-        f"After {epoch} epochs {_title(first)} has the lowest validation loss, {number(float(best.iloc[0]))}"
-    )
+    when = f"After {epoch} epoch{'' if epoch == 1 else 's'}"
+    lead = f"{when} {_title(first)} has the lowest validation loss, {number(float(best.iloc[0]))}"
     if len(best) == 1:
         return f"{lead}."
     last = str(best.index[-1])
