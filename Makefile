@@ -50,8 +50,7 @@ define make_venv
 @$(VENV) -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || "$(PYTHON)" -m venv --clear .venv
 endef
 
-# Modules are compiled when they are first imported: most never are, and pip would take a minute for them.
-PIP_INSTALL := $(VENV) -m pip install --disable-pip-version-check --no-compile
+PIP_INSTALL := $(VENV) -m pip install --disable-pip-version-check
 
 .venv/run.stamp: requirements.txt
 	$(make_venv)
