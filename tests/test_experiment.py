@@ -329,14 +329,9 @@ def test_datasets_touch_no_global_stream() -> None:
 # -- the paper -----------------------------------------------------------------------------------------------------
 
 METHODS = ("steinglm", "glorot_normal", "he_normal", "orthogonal")
+
+
 # Test RMSE (spambase: AUC) and its sd between repeats, 10 layers, from the paper's two tables of results.
-PAPER = {
-    "power_plant": ([0.0543, 0.0554, 0.0586, 0.0555], [0.0008, 0.0010, 0.0046, 0.0010]),
-    "electrical_grid": ([0.0354, 0.0484, 0.0932, 0.0403], [0.0012, 0.0097, 0.0130, 0.0022]),
-    "spambase": ([0.9787, 0.9730, 0.9680, 0.9757], [0.0040, 0.0044, 0.0047, 0.0032]),
-}
-
-
 def trained_metrics(dataset: str, repeats: int) -> np.ndarray:
     _, result = run(Experiment(dataset=dataset, depth=10, score="identity", repeats=repeats))
     return summarize(result.summary).set_index("method")["test_metric_mean"][list(METHODS)].to_numpy()
@@ -349,8 +344,7 @@ def test_abalone_has_the_papers_test_rmse() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dataset", PAPER)
-def test_two_repeats_are_near_the_papers_rows(dataset: str) -> None:
-    """Within three of the paper's own standard deviations between repeats: its splits are not ours."""
-    mean, sd = np.array(PAPER[dataset])
-    assert (np.abs(trained_metrics(dataset, 2) - mean) < 3 * sd).all()
+def test_two_repeats_of_spambase_are_near_the_papers_row() -> None:
+    """Within three of the paper's own sd between repeats: its splits are not ours. The study has all data sets."""
+    mean, sd = np.array([[0.9787, 0.9730, 0.9680, 0.9757], [0.0040, 0.0044, 0.0047, 0.0032]])
+    assert (np.abs(trained_metrics("spambase", 2) - mean) < 3 * sd).all()

@@ -4,8 +4,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.visiting import visit_images
-
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
@@ -38,12 +36,4 @@ def test_no_serious_violation_on_the_paper_page(page: "Page", app_url: str) -> N
     page.get_by_role("link", name="Paper").click(timeout=PATIENCE)
     page.get_by_role("heading", name="Time").wait_for(timeout=PATIENCE)
     page.locator(".plot .xaxislayer-above").nth(3).wait_for(state="attached", timeout=PATIENCE)
-    assert not serious_violations(page)
-
-
-def test_no_serious_violation_on_the_images_page(page: "Page", app_url: str) -> None:
-    visit_images(page, app_url, "image_methods=Orthogonal&image_epochs=2")
-    assert not serious_violations(page)
-    page.emulate_media(color_scheme="dark")
-    page.set_viewport_size({"width": 390, "height": 900})
     assert not serious_violations(page)

@@ -24,6 +24,10 @@ def test_train_grows_the_curves_and_shows_wrong_digits(page: "Page", app_url: st
     wrong.wait_for(timeout=PATIENCE)
     assert wrong.evaluate("image => image.naturalWidth") == 28
     assert not serious_violations(page)
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 390, "height": 900})
+    assert not serious_violations(page)
+    page.set_viewport_size({"width": 1440, "height": 900})
     page.get_by_role("link", name="Compare").click()
     page.get_by_text("On Diabetes, 3 layers of tanh").wait_for(timeout=PATIENCE)
     assert "image_" not in page.url

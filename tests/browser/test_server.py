@@ -7,7 +7,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 Launch = Callable[..., tuple[str, subprocess.Popen[bytes]]]
-LONG = Experiment(dataset="diabetes", depth=20, epochs=200, seed=3)
+LONG = Experiment(dataset="diabetes", depth=20, epochs=150, seed=3)
 PATIENCE = 120
 
 
@@ -54,22 +53,15 @@ def workers(server: subprocess.Popen[bytes]) -> list[psutil.Process]:
     return [child for child in children if child.memory_info().rss > 100 * 2**20]
 
 
-def test_a_run_survives_its_worker(launch: Launch, page: "Page", tmp_path: Path) -> None:
-    url, server = launch(STEINGLM_STORE=str(tmp_path / "store"), STEINGLM_WORKERS="1")
-    start_long_run(page, url)
-    (busy,) = sorted(workers(server), key=lambda worker: sum(worker.cpu_times()[:2]))[-1:]
-    busy.kill()
-    page.get_by_text("A worker stopped").first.wait_for(timeout=PATIENCE * 1000)
-    answer = wait_for_state(url, LONG, "finished")
-    assert answer["epochs"][0] == 0
-    assert answer["epochs"][-1] == LONG.epochs
-    page.get_by_role("heading", name="After training").wait_for(timeout=PATIENCE * 1000)
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """One for both tests: the second finds the first page's run finished there, and need not wait for it."""
+    return str(tmp_path_factory.mktemp("server") / "store")
 
 
 def test_a_killed_server_keeps_finished_runs_and_shows_no_half_one(
-    launch: Launch, page: "Page", tmp_path: Path
+    launch: Launch, page: "Page", store: str
 ) -> None:
-    store = str(tmp_path / "store")
     url, server = launch(STEINGLM_STORE=store)
     wait_for_state(url, Experiment(), "finished")  # the first page's, which the server trains by itself
     start_long_run(page, url)
@@ -82,3 +74,15 @@ def test_a_killed_server_keeps_finished_runs_and_shows_no_half_one(
     assert answer["state"] == "finished"
     assert answer["epochs"][-1] == Experiment().epochs
     assert rows_of(url, LONG) is None
+
+
+def test_a_run_survives_its_worker(launch: Launch, page: "Page", store: str) -> None:
+    url, server = launch(STEINGLM_STORE=store, STEINGLM_WORKERS="1")
+    start_long_run(page, url)
+    (busy,) = sorted(workers(server), key=lambda worker: sum(worker.cpu_times()[:2]))[-1:]
+    busy.kill()
+    page.get_by_text("A worker stopped").first.wait_for(timeout=PATIENCE * 1000)
+    answer = wait_for_state(url, LONG, "finished")
+    assert answer["epochs"][0] == 0
+    assert answer["epochs"][-1] == LONG.epochs
+    page.get_by_role("heading", name="After training").wait_for(timeout=PATIENCE * 1000)
