@@ -13,9 +13,13 @@ help: ## list the commands
 run: .venv/run.stamp ## start the app in the browser; PORT=8502 for another port
 	$(VENV) -m streamlit run app.py --server.port=$(PORT) --server.showEmailPrompt=false
 
+# Files in their own order, the slow ones early: a long one at the end would leave the other workers idle.
+SPREAD := --dist loadfile --no-loadscope-reorder --durations=10
+
 test: check ## everything that CI runs: check, then all tests
-	$(VENV) -m pytest -n 2 --dist loadfile -m "not browser and not soak" --durations=10
-	$(VENV) -m pytest -n 2 --dist loadfile -m "browser and not soak" --durations=10
+	$(VENV) -m pytest -n 3 $(SPREAD) -m "not browser and not soak"
+	$(VENV) -m pytest -n 2 $(SPREAD) -m "browser and not soak" \
+	    tests/browser/test_server.py tests/browser/test_compare.py tests/browser
 
 check: .venv/test.stamp ## format, style and types
 	$(VENV) -m ruff format --check .
