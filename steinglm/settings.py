@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 from steinglm import __version__, datasets
 from steinglm.checks import check_choice, check_methods, check_positive, check_whole
@@ -13,15 +13,43 @@ from steinglm.init import INITIALIZERS
 from steinglm.mlp import ACTIVATIONS
 from steinglm.stein import SCORES
 
-__all__ = ["OUTPUTS", "Experiment"]
+__all__ = ["MAX_SEED", "OUTPUTS", "Experiment", "Plain"]
 
 OUTPUTS = ("paper", "glm", "own")
 MAX_SEED = 2**32 - 1
 MAX_NETWORKS = 200
 
 
+class Plain:
+    """What frozen settings have in common: a key, and their way to plain values and back."""
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    @property
+    def key(self) -> str:
+        """A digest of the settings and the library's version: equal experiments have equal keys."""
+        plain = json.dumps([__version__, self.as_dict()], sort_keys=True)
+        return hashlib.sha256(plain.encode()).hexdigest()[:16]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The settings as plain values that JSON can hold."""
+        own: dict[str, Any] = asdict(self)  # type: ignore[call-overload]
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
+
+    @classmethod
+    def from_dict(cls, settings: dict[str, Any]) -> Self:
+        """The experiment with these settings; what is not named has its default."""
+        if not isinstance(settings, dict):
+            raise InvalidInputError("settings", "names with values", settings, "see Experiment.as_dict")
+        known = tuple(field.name for field in fields(cls))  # type: ignore[arg-type]
+        for name in settings:
+            check_choice("setting", name, known)
+        return cls(**settings)
+
+
 @dataclass(frozen=True)
-class Experiment:
+class Experiment(Plain):
     """Which networks, on which data, initialized and trained how.
 
     dataset : a name of `datasets.names()`
@@ -93,29 +121,6 @@ class Experiment:
             raise InvalidInputError(
                 "methods x repeats", f"{MAX_NETWORKS} or fewer", got, "ask for fewer repeats"
             )
-
-    def _set(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)
-
-    @property
-    def key(self) -> str:
-        """A digest of the settings and the library's version: equal experiments have equal keys."""
-        plain = json.dumps([__version__, self.as_dict()], sort_keys=True)
-        return hashlib.sha256(plain.encode()).hexdigest()[:16]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The settings as plain values that JSON can hold."""
-        return asdict(self) | {"methods": list(self.methods)}
-
-    @classmethod
-    def from_dict(cls, settings: dict[str, Any]) -> "Experiment":
-        """The experiment with these settings; what is not named has its default."""
-        if not isinstance(settings, dict):
-            raise InvalidInputError("settings", "names with values", settings, "see Experiment.as_dict")
-        known = tuple(field.name for field in fields(cls))
-        for name in settings:
-            check_choice("setting", name, known)
-        return cls(**settings)
 
     def units(self, features: int) -> int:
         """The width of the hidden layers on data with so many features."""

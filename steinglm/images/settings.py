@@ -1,24 +1,20 @@
 """The settings of an experiment with images: plain values, checked at birth, that determine a result."""
 
-import hashlib
-import json
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
-from steinglm import __version__
 from steinglm.checks import check_choice, check_methods, check_positive, check_whole
 from steinglm.datasets import mnist
 from steinglm.exceptions import InvalidInputError
 from steinglm.images.cnn import SIDE
 from steinglm.init import INITIALIZERS
-from steinglm.settings import MAX_SEED, OUTPUTS
+from steinglm.settings import MAX_SEED, OUTPUTS, Plain
 from steinglm.stein import SCORES
 
 __all__ = ["ImageExperiment"]
 
 
 @dataclass(frozen=True)
-class ImageExperiment:
+class ImageExperiment(Plain):
     """Which two digits, how many of their images, initialized and trained how.
 
     pair : two different digits; the second is class 1
@@ -73,24 +69,3 @@ class ImageExperiment:
         if self.alpha is not None and self.alpha != "auto":
             cure = "1 suits tanh; None is 1 / f'(0), 'auto' holds the variance at 1"
             self._set("alpha", check_positive("alpha", self.alpha, 1e6, cure))
-
-    def _set(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)
-
-    @property
-    def key(self) -> str:
-        """A digest of the settings and the library's version: equal experiments have equal keys."""
-        plain = json.dumps([__version__, self.as_dict()], sort_keys=True)
-        return hashlib.sha256(plain.encode()).hexdigest()[:16]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The settings as plain values that JSON can hold."""
-        return asdict(self) | {"pair": list(self.pair), "methods": list(self.methods)}
-
-    @classmethod
-    def from_dict(cls, settings: dict[str, Any]) -> "ImageExperiment":
-        """The experiment with these settings; what is not named has its default."""
-        known = tuple(field.name for field in fields(cls))
-        for name in settings:
-            check_choice("setting", name, known)
-        return cls(**settings)

@@ -17,7 +17,7 @@ from steinglm.datasets import mnist
 from steinglm.drawing import Line, Panel, image, key, panel
 from steinglm.images import ImageExperiment
 from steinglm.paper.claims import LEVEL, holm
-from steinglm.paper.study import BASELINES, METHODS, TITLES, label
+from steinglm.paper.study import BASELINES, METHODS, TITLES, tidy
 from steinglm.results import Result
 from steinglm.styles import STYLES
 
@@ -70,34 +70,13 @@ def rows(result: Result) -> pd.DataFrame:
 
     test_accuracy is beside the quantities there.
     """
-    experiment: ImageExperiment = result.experiment
     ends = ["test_metric", "test_accuracy", "best_epoch", "best_validation_loss"]
-    table = pd.concat(
-        [
-            result.summary.melt(["method", "repeat"], ends, "quantity", "value").assign(epoch=-1),
-            result.history,
-        ],
-        ignore_index=True,
-    )
-    named = {method: label(experiment, method) for method in experiment.methods}
-    return pd.DataFrame(
-        {
-            "dataset": name(experiment.pair),
-            "depth": np.int16(DEPTH),
-            "method": table["method"].map({method: own for method, (own, _) in named.items()}),
-            "output": table["method"].map({method: output for method, (_, output) in named.items()}),
-            "repeat": table["repeat"].astype(np.int8),
-            "seed": np.int64(experiment.seed),
-            "quantity": table["quantity"],
-            "epoch": table["epoch"].astype(np.int16),
-            "value": table["value"].astype(np.float32),
-        }
-    )
+    return tidy(result, name(result.experiment.pair), DEPTH, ends, result.history)
 
 
-def losses(rows: pd.DataFrame, quantity: str = "training_loss") -> pd.DataFrame:
-    """Columns dataset, method, repeat, epoch, value: the curves of the paper's figure, each repeat's."""
-    own = rows[rows["quantity"] == quantity]
+def losses(rows: pd.DataFrame) -> pd.DataFrame:
+    """The training losses, the curves of the paper's figure: columns dataset, method, repeat, epoch, value."""
+    own = rows[rows["quantity"] == "training_loss"]
     own = own.astype({"dataset": str, "method": str, "value": float})
     return own[["dataset", "method", "repeat", "epoch", "value"]].reset_index(drop=True)
 

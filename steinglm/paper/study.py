@@ -21,7 +21,8 @@ from steinglm.settings import Experiment
 from steinglm.styles import style
 
 __all__ = [
-    "COLUMNS", "DATASETS", "DEPTHS", "METHODS", "OUTPUTS", "TABLES", "TITLES", "experiments", "label", "rows", "work",
+    "COLUMNS", "DATASETS", "DEPTHS", "METHODS", "OUTPUTS", "TABLES", "TITLES", "experiments", "label", "rows", "tidy",
+    "work",
 ]  # fmt: skip
 
 DATASETS = {
@@ -127,17 +128,23 @@ def rows(result: Result) -> pd.DataFrame:
     Quantities: test_metric (RMSE of the response scaled to [0, 1], or AUC), best_epoch and best_validation_loss, with
     epoch -1; training_loss and validation_loss by epoch. No times: they are not the same twice.
     """
-    ends = result.summary.melt(
-        ["method", "repeat"], ["test_metric", "best_epoch", "best_validation_loss"], "quantity", "value"
-    ).assign(epoch=-1)
     kept = (result.history["epoch"] <= EVERY) | (result.history["epoch"] % STEP == 0)
-    table = pd.concat([ends, result.history[kept]], ignore_index=True)
+    ends = ["test_metric", "best_epoch", "best_validation_loss"]
+    return tidy(result, result.experiment.dataset, result.experiment.depth, ends, result.history[kept])
+
+
+def tidy(
+    result: Result, dataset: str, depth: int, ends: Sequence[str], history: pd.DataFrame
+) -> pd.DataFrame:
+    """The columns `ends` of a result's summary, with epoch -1, and a part of its history, as rows of a study."""
+    summary = result.summary.melt(["method", "repeat"], list(ends), "quantity", "value").assign(epoch=-1)
+    table = pd.concat([summary, history], ignore_index=True)
     experiment = result.experiment
     named = {method: label(experiment, method) for method in experiment.methods}
     return pd.DataFrame(
         {
-            "dataset": experiment.dataset,
-            "depth": np.int16(experiment.depth),
+            "dataset": dataset,
+            "depth": np.int16(depth),
             "method": table["method"].map({method: name for method, (name, _) in named.items()}),
             "output": table["method"].map({method: output for method, (_, output) in named.items()}),
             "repeat": table["repeat"].astype(np.int8),
