@@ -96,11 +96,15 @@ def _each(scalar: Tensor) -> Tensor:
     return scalar[..., None, None]
 
 
+def _second(sums: _Sums) -> Tensor:
+    """(1/n) sum u u^T, or its diagonal where only that was summed."""
+    return (sums.uu if sums.uu.dim() == sums.vuu.dim() else torch.diag_embed(sums.uu)) / sums.n
+
+
 def _centered(sums: _Sums) -> tuple[Tensor, Tensor]:
     """C = (1/n) sum (y - ybar)(h - hbar)(h - hbar)^T and R = (1/n) sum (h - hbar)(h - hbar)^T, from shifted sums."""
-    n = sums.n
+    n, second = sums.n, _second(sums)
     u, v = sums.u / n, sums.v / n
-    second = sums.uu / n if sums.uu.dim() == sums.vuu.dim() else torch.diag_embed(sums.uu / n)
     cross = sums.vu / n - v[..., None] * u  # (1/n) sum (y - ybar)(h - h0)
     C = sums.vuu / n - _each(v) * second - _outer(cross, u) - _outer(u, cross)
     return C, second - _outer(u, u)
@@ -110,6 +114,11 @@ def _identity(sums: _Sums) -> Tensor:
     """M = (1/n) sum y_i (h_i h_i^T - I), the paper's empirical cross-moment with S2(h) = h h^T - I."""
     identity = torch.eye(sums.u.shape[-1], dtype=torch.float64, device=sums.u.device)
     return sums.vuu / sums.n - _each(sums.v / sums.n) * identity
+
+
+def _centered_response(sums: _Sums) -> Tensor:
+    """M = (1/n) sum (y_i - ybar)(h_i h_i^T - I), the paper's formula with the mean of the response taken out first."""
+    return sums.vuu / sums.n - _each(sums.v / sums.n) * _second(sums)
 
 
 def _variances(R: Tensor) -> Tensor:
@@ -140,9 +149,11 @@ def _gaussian(sums: _Sums) -> Tensor:
 
 SCORES: dict[str, Callable[[_Sums], Tensor]] = {
     "identity": _identity,
+    "centered": _centered_response,
     "standardized": _standardized,
     "gaussian": _gaussian,
 }
+UNSHIFTED = ("identity", "centered")  # take the rows of h as they are, their mean included
 
 
 def cross_moment(
@@ -160,8 +171,9 @@ def cross_moment(
     y : tensor or array of shape (n,) or (n, 1), or (n, C) for C responses, or an iterable of chunks with those of `h`
         With leading axes like those of h: (..., n) or (..., n, C).
     score : one of `SCORES`
-        "identity" is the paper's formula verbatim (y h h^T - y I); "standardized" meets the assumption h ~ N(0, I)
-        by standardizing h and centering y; "gaussian" uses the score of a normal density with h's own covariance.
+        "identity" is the paper's formula verbatim (y h h^T - y I), "centered" the same with y centered;
+        "standardized" meets the assumption h ~ N(0, I) by standardizing h and centering y; "gaussian" uses the score
+        of a normal density with h's own covariance.
 
     Returns
     -------
@@ -238,11 +250,11 @@ def _sums_of_table(h: Tensor, y: Tensor, score: str, second: bool) -> _Sums:
     h, y = _aligned(h, y)
     *lead, n, d = h.shape  # tables, samples, units
     size = max(1, CHUNK_ELEMENTS // (d * math.prod(lead)))
+    h0, y0 = h.new_zeros(*lead, d, dtype=torch.float64), y.mean(-1, dtype=torch.float64)
     if score == "identity":
-        h0, y0 = h.new_zeros(*lead, d, dtype=torch.float64), y.new_zeros(y.shape[:-1], dtype=torch.float64)
-    else:
+        y0 = torch.zeros_like(y0)
+    elif score not in UNSHIFTED:
         h0 = torch.stack([part.sum(-2, dtype=torch.float64) for part in h.split(size, -2)]).sum(0) / n
-        y0 = y.mean(-1, dtype=torch.float64)
     chunks = zip(h.split(size, -2), y.split(size, -1), strict=True)
     return _accumulate(chunks, h0, y0, second=second)
 
@@ -261,8 +273,10 @@ def _sums_of_chunks(chunks: Chunks, score: str, second: bool, y_mean: Tensor | N
     y0 = y.mean(-1, dtype=torch.float64)
     if y_mean is not None:
         y0 = torch.zeros_like(y0) + (y_mean if y_mean.numel() > 1 else y_mean.reshape(()))
+    if score in UNSHIFTED:
+        h0 = torch.zeros_like(h0)
     if score == "identity":
-        h0, y0 = torch.zeros_like(h0), torch.zeros_like(y0)
+        y0 = torch.zeros_like(y0)
     exact = score == "identity" or y_mean is not None
     return _accumulate(chain([first], pairs), h0, y0, second=second or not exact)
 

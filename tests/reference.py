@@ -57,8 +57,8 @@ def cross_moment(h: Array, y: Array, score: str) -> Array:
     mean, covariance = h.mean(axis=0), np.cov(h.T, bias=True).reshape(d, d)
     sd = np.sqrt(np.diag(covariance))
     total = np.zeros((d, d))
-    if score == "identity":
-        for x, response in zip(h, y, strict=True):
+    if score in ("identity", "centered"):
+        for x, response in zip(h, y - y.mean() if score == "centered" else y, strict=True):
             total += response * (np.outer(x, x) - np.eye(d))
     elif score == "standardized":
         for x, response in zip(h, y, strict=True):

@@ -141,6 +141,7 @@ def test_many_rows_are_summed_in_parts(score: str) -> None:
     P = torch.linalg.inv(R + (torch.diag(R.diagonal()) - R) * 3 / (len(h) + 3))
     expected = {
         "identity": (h * y[:, None]).T @ h / len(h) - y.mean() * torch.eye(3, dtype=torch.float64),
+        "centered": (h * v[:, None]).T @ h / len(h),
         "standardized": (z * v[:, None]).T @ z / len(h),
         "gaussian": P @ ((c * v[:, None]).T @ c / len(h)) @ P,
     }
@@ -162,6 +163,14 @@ def test_centered_scores_ignore_a_shift(score: str) -> None:
     torch.testing.assert_close(
         cross_moment(h + 7, y - 3, score), cross_moment(h, y, score), rtol=0, atol=1e-10
     )
+
+
+def test_centered_ignores_a_shift_of_the_response_alone() -> None:
+    h, y = sample()
+    moment = cross_moment(h, y, "centered")
+    torch.testing.assert_close(cross_moment(h, y - 3, "centered"), moment, rtol=0, atol=1e-10)
+    torch.testing.assert_close(cross_moment(h, y - y.mean(), "identity"), moment, rtol=0, atol=1e-10)
+    assert not torch.allclose(cross_moment(h + 7, y, "centered"), moment, atol=0.1)
 
 
 def test_standardized_ignores_the_units_of_the_columns() -> None:
@@ -260,7 +269,12 @@ TABLE = torch.ones(12, 3)
 @pytest.mark.parametrize(
     ("h", "y", "score", "message"),
     [
-        (TABLE, TABLE[:, 0], "second", "score must be one of identity, standardized, gaussian, got second"),
+        (
+            TABLE,
+            TABLE[:, 0],
+            "second",
+            "score must be one of identity, centered, standardized, gaussian, got second",
+        ),
         (
             TABLE,
             TABLE[:5, 0],

@@ -71,9 +71,9 @@ TOPICS: dict[str, Topic] = {
     "score": Topic(
         "Score",
         "How the second-order score $S_2(h)$ of a layer's input is estimated. **identity** is the paper's formula "
-        "$y\\,(hh^\\top - I)$ verbatim. **standardized** first standardizes $h$ and centers $y$, as the assumption "
-        "$h \\sim N(0, I)$ asks. **gaussian** uses the full covariance: $P\\,C\\,P$ with $P$ its inverse. With correlated "
-        "inputs the identity score mixes in principal components; see the spectrum.",
+        "$y\\,(hh^\\top - I)$ verbatim, **centered** the same with $y$ centered. **standardized** standardizes $h$, too, as "
+        "the assumption $h \\sim N(0, I)$ asks. **gaussian** uses the full covariance: $P\\,C\\,P$ with $P$ its inverse. With "
+        "correlated inputs the identity score mixes in principal components; see the spectrum.",
     ),
     "output": Topic(
         "GLM output layer",

@@ -20,6 +20,7 @@ __all__ = [
 ]  # fmt: skip
 
 FIGURES = {2: "regression", 3: "binary"}  # the paper's: the trajectories of training losses
+EXPLAINED = {"parkinsons": "[The mean of the response](method.md#the-mean-of-the-response) accounts for it."}
 LIMIT = 2.0  # of the paper's sd: farther away, a mean is looked into
 
 
@@ -187,7 +188,10 @@ def distant(rows: pd.DataFrame) -> list[str]:
 
 def _outside(rows: pd.DataFrame) -> str:
     listed = [f"- {each}" for each in distant(rows)]
-    return "\n".join([agreement(rows), *([""] if listed else []), *listed])
+    far = outside(rows)
+    own = far.loc[far["method"] == "steinglm", "dataset"].unique()
+    notes = [f"SteinGLM on {name}: {EXPLAINED[name]}" for name in own if name in EXPLAINED]
+    return "\n\n".join([agreement(rows), *(["\n".join(listed)] if listed else []), *notes])
 
 
 def trajectories(rows: pd.DataFrame, number: int) -> pd.DataFrame:
