@@ -20,6 +20,7 @@ from steinglm.train import Rows
 __all__ = [
     "COLUMNS",
     "across_units",
+    "direction_recovery",
     "layer_rows",
     "layers",
     "moment_eigenvalues",
@@ -91,12 +92,33 @@ def weight_singular_values(W: Tensor) -> Tensor:
     return torch.linalg.svdvals(W)
 
 
-def layer_rows(networks: Stack, rows: Rows, names: Sequence[Name], score: str) -> pd.DataFrame:
+def direction_recovery(a: Tensor, u: Tensor) -> Tensor:
+    """How much of the true indices u = B^T x (K, n, m) the pre-activations a (K, n, k) of a layer still tell: (K, m).
+
+    The R^2 of the least-squares fit of each index on all units: in the first layer 1 where the direction lies in the
+    span of the layer's weights, and the squared cosine of the angle to that span where the inputs are uncorrelated.
+    """
+    n, k = a.shape[1:]
+    z = a - a.mean(1, keepdim=True)
+    largest = z.abs().amax(1, keepdim=True)
+    z /= torch.where(largest > 0, largest, 1.0)  # a signal that has all but vanished tells what it tells
+    v = u - u.mean(1, keepdim=True)
+    along = z.mT @ v / n  # (K, k, m)
+    inverse = torch.linalg.pinv(z.mT @ z / n, rtol=k * torch.finfo(a.dtype).eps, hermitian=True)
+    explained = (along * (inverse @ along)).sum(1)  # (K, m)
+    return (explained / v.square().mean(1)).clamp(0, 1)
+
+
+def layer_rows(
+    networks: Stack, rows: Rows, names: Sequence[Name], score: str, indices: Tensor | None = None
+) -> pd.DataFrame:
     """Every quantity of every layer of K networks over the rows of their repeats, as a tidy table.
 
     The hidden layers are numbered from 1; the output layer comes after them, with its weights and its input's moment.
+    `indices` (R, n, m) are the true B^T x of a synthetic model: with them comes the recovery of its directions.
     """
     R = len(rows.X)
+    u = None if indices is None else indices.repeat(len(names) // R, 1, 1)  # (K, n, m)
     x = rows.X.repeat(len(names) // R, 1, 1)  # (K, n, d)
     depth = len(networks.weights) - 1
     found: list[Measured] = []
@@ -106,6 +128,8 @@ def layer_rows(networks: Stack, rows: Rows, names: Sequence[Name], score: str) -
         for place, values in (("preactivation", a), ("activation", after)):
             mean, variance = over_rows(values)  # (K, k)
             scalars |= across_units(f"{place}_mean", mean) | across_units(f"{place}_variance", variance)
+        if u is not None:
+            scalars |= across_units("direction_recovery", direction_recovery(a, u))
         found += [(number, quantity, values[:, None], False) for quantity, values in scalars.items()]
         found += _spectra(number, h, rows.y, networks.weights[number - 1], score)
     found += _spectra(depth + 1, after, rows.y, networks.weights[-1], score)

@@ -110,6 +110,15 @@ def _rows(experiment: Experiment, part: str, dtype: torch.dtype, most: int | Non
     return Rows(X.to(dtype), y.to(dtype))
 
 
+def _indices(experiment: Experiment, training: Rows) -> torch.Tensor | None:
+    """B^T x (R, n, m) of every repeat's rows, where the true directions B are known."""
+    known = [
+        split(experiment.dataset, experiment.seed, repeat).directions for repeat in range(len(training.X))
+    ]
+    directions = [each for each in known if each is not None]
+    return training.X @ torch.stack(directions) if directions else None
+
+
 def initialize(experiment: Experiment, *, max_rows: int | None = None) -> pd.DataFrame:
     """Initialize every network of the experiment and measure its layers over the training rows.
 
@@ -140,7 +149,9 @@ def initialize(experiment: Experiment, *, max_rows: int | None = None) -> pd.Dat
     ]
     return pd.concat(
         [
-            diagnostics.layer_rows(networks, training, names, experiment.score),
+            diagnostics.layer_rows(
+                networks, training, names, experiment.score, _indices(experiment, training)
+            ),
             pd.DataFrame(network_rows, columns=list(diagnostics.COLUMNS)),
         ],
         ignore_index=True,

@@ -52,7 +52,7 @@ class Plain:
 class Experiment(Plain):
     """Which networks, on which data, initialized and trained how.
 
-    dataset : a name of `datasets.names()`
+    dataset : a name of `datasets.names()`, or of a `datasets.Recipe`
     depth : hidden layers, 1..200
     width : units of each hidden layer; None for min(features, 20), as in the paper
     activation : a name of `mlp.ACTIVATIONS`
@@ -88,7 +88,7 @@ class Experiment(Plain):
     time_budget: float | None = None
 
     def __post_init__(self) -> None:
-        check_choice("dataset", self.dataset, datasets.names())
+        self._set("dataset", datasets.canonical(self.dataset))
         check_choice("activation", self.activation, tuple(ACTIVATIONS))
         check_choice("score", self.score, tuple(SCORES))
         check_choice("output", self.output, OUTPUTS)

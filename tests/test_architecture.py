@@ -18,9 +18,9 @@ SHIPPED = [*LIBRARY, *PAGES, *sorted((ROOT / "benchmarks").glob("*.py"))]
 
 # A module may import from the layers above its own in this list, and from the group that it shares a string with.
 LAYERS = [
-    "exceptions styles drawing responses windows",
+    "exceptions checks styles drawing responses windows",
     "stein | glm | mlp rational | datasets",
-    "init layerwise sources samples tracing reports checks | train",
+    "init layerwise sources samples tracing reports | train",
     "diagnostics",
     "estimators",
     "settings results experiment",

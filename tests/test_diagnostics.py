@@ -183,3 +183,67 @@ def test_many_responses_have_the_singular_values_of_their_moments() -> None:
         columns = y[k % REPEATS].T.numpy()
         stacked = np.hstack([reference.cross_moment(h[k].numpy(), own, "standardized") for own in columns])
         np.testing.assert_allclose(values, np.linalg.svd(stacked, compute_uv=False), rtol=1e-9, atol=1e-12)
+
+
+def test_recovery_is_the_r_squared_of_a_fit() -> None:
+    g = torch.Generator().manual_seed(0)
+    x = torch.randn(2, 300, 5, generator=g, dtype=torch.float64)
+    a, u = x[..., :3] + 0.3 * x[..., 2:], torch.stack([x[..., 0], x[..., 1] ** 2 + x[..., 4]], dim=-1)
+    found = diagnostics.direction_recovery(a, u)
+    for k in range(2):
+        design = np.column_stack([np.ones(300), a[k]])
+        for j in range(2):
+            _, residual, *_ = np.linalg.lstsq(design, u[k, :, j].numpy())
+            assert found[k, j] == pytest.approx(1 - residual[0] / 300 / u[k, :, j].numpy().var(), abs=1e-10)
+
+
+def test_recovery_is_the_squared_cosine_to_the_span_of_the_weights() -> None:
+    g = torch.Generator().manual_seed(1)
+    x, _ = torch.linalg.qr(torch.randn(200, 6, generator=g, dtype=torch.float64))
+    x -= x.mean(0)
+    x = torch.linalg.qr(x)[0] * 200**0.5  # centered and exactly uncorrelated
+    W, B = (torch.linalg.qr(torch.randn(6, k, generator=g, dtype=torch.float64))[0] for k in (3, 2))
+    found = diagnostics.direction_recovery((x @ W)[None], (x @ B)[None])
+    torch.testing.assert_close(found[0], (W.T @ B).square().sum(0))
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-12, 1e6])
+def test_recovery_does_not_depend_on_the_scale_of_the_signal(scale: float) -> None:
+    g = torch.Generator().manual_seed(2)
+    x = torch.randn(1, 100, 4, generator=g, dtype=torch.float64)
+    a, u = x[..., :2], x[..., :3]
+    torch.testing.assert_close(
+        diagnostics.direction_recovery(a * scale, u),
+        diagnostics.direction_recovery(a, u),
+        rtol=1e-6,
+        atol=1e-9,
+    )
+
+
+def test_recovery_with_units_that_are_constant_or_alike() -> None:
+    g = torch.Generator().manual_seed(3)
+    x = torch.randn(1, 100, 2, generator=g, dtype=torch.float64)
+    a = torch.stack([x[..., 0], x[..., 0], torch.ones(1, 100).double()], dim=-1)
+    torch.testing.assert_close(
+        diagnostics.direction_recovery(a, x),
+        diagnostics.direction_recovery(a[..., :1], x),
+        atol=1e-10,
+        rtol=0,
+    )
+    nothing = diagnostics.direction_recovery(torch.zeros_like(a), x)
+    assert torch.equal(nothing, torch.zeros(1, 2).double())
+
+
+def test_layer_rows_tell_the_recovery_where_the_indices_are_known() -> None:
+    nets, data = networks("tanh"), sample()
+    plain = diagnostics.layer_rows(nets, data, NAMES, "identity")
+    rows = diagnostics.layer_rows(nets, data, NAMES, "identity", data.X[..., :2])
+    own = rows[rows["quantity"].str.startswith("direction_recovery")]
+    assert set(own["quantity"]) == {f"direction_recovery{end}" for end in ("", "_q10", "_q90")}
+    assert own["value"].between(0, 1).all() and len(rows) == len(plain) + len(own)
+    first = own[(own["layer"] == 1) & (own["quantity"] == "direction_recovery")]
+    for k, (method, repeat) in enumerate(NAMES):
+        a = data.X[k % REPEATS] @ nets.weights[0][k] + nets.biases[0][k]
+        expected = diagnostics.direction_recovery(a[None], data.X[k % REPEATS][None, :, :2]).mean()
+        value = first.loc[(first["method"] == method) & (first["repeat"] == repeat), "value"].item()
+        assert value == pytest.approx(float(expected))

@@ -204,7 +204,11 @@ def test_a_bad_alpha_is_refused(alpha: Any) -> None:
 @pytest.mark.parametrize(
     ("method", "options", "message"),
     [
-        ("steinglm", {"score": "third"}, "score must be one of identity, standardized, gaussian, got third"),
+        (
+            "steinglm",
+            {"score": "third"},
+            "score must be one of identity, centered, standardized, gaussian, got third",
+        ),
         ("steinglm", {"output": "random"}, "output must be one of glm, stein, got random"),
         ("glorot_normal", {"output": "stein"}, "output must be one of random, glm, got stein"),
     ],

@@ -104,7 +104,7 @@ def test_every_setting_has_an_option() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--dataset", "iris"], "steinglm: dataset must be one of"),
+        (["--dataset", "iris"], "steinglm: data set must be a known name"),
         (["--depth", "0"], "steinglm: depth must be 1..200, got 0; one hidden layer is the smallest network"),
         (["--depth", "1000000000"], "steinglm: depth must be 1..200, got 1000000000"),
         (["--alpha", "0"], "steinglm: alpha must be a positive number"),

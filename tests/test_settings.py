@@ -17,7 +17,7 @@ from steinglm.settings import MAX_NETWORKS, MAX_SEED, Experiment
 HUGE = 10**400  # JSON may hold it, a float cannot
 BAD: dict[str, tuple[str, list[Any]]] = {  # setting -> the start of the message, values
     "dataset": (
-        "dataset must be one of abalone, california_housing",
+        "data set must be a known name",
         ["", "iris", None, 3, ["abalone"], "Abalone"],
     ),
     "depth": ("depth must be 1..200", [0, -1, 201, 10**9, HUGE, 2.0, "10", None, True, math.nan, [10]]),
@@ -30,7 +30,10 @@ BAD: dict[str, tuple[str, list[Any]]] = {  # setting -> the start of the message
         "alpha must be a positive number up to 1e+06",
         [0, 0.0, -1, math.nan, math.inf, -math.inf, 1.1e6, HUGE, "default", "1", "", True, [1.0]],
     ),
-    "score": ("score must be one of identity, standardized, gaussian", ["", "third", None, 2, ["identity"]]),
+    "score": (
+        "score must be one of identity, centered, standardized, gaussian",
+        ["", "third", None, 2, ["identity"]],
+    ),
     "methods": (
         "methods must be ",
         [

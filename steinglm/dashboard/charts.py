@@ -29,6 +29,7 @@ Figure = dict[str, Any]  # data: traces, layout
 _QUANTITIES = {
     "preactivation_variance": ("Signal through the layers", "variance of the pre-activations"),
     "activation_variance": ("Signal through the layers", "variance of the activations"),
+    "direction_recovery": ("What is left of the true directions", "R² of the true indices"),
     "moment_eigenvalue": ("Eigenvalue spectrum", "eigenvalue of the cross-moment"),
     "weight_singular_value": ("Singular values", "singular value of the weights"),
 }
@@ -86,20 +87,29 @@ def variance(
     Parameters
     ----------
     rows : the rows of `experiment.initialize`; their last layer is the output layer and is left out
-    quantity : "preactivation_variance", "activation_variance", or another with `_q10` and `_q90` beside it
+    quantity : "preactivation_variance", "activation_variance", "direction_recovery" (a share, on a linear axis of 0
+        to 1), or another with `_q10` and `_q90` beside it
     log : a log axis
     behind : label -> rows drawn thin: theory, or a pinned run
     names : the layers' names, where numbers would not tell which they are
     """
+    share = quantity == "direction_recovery"
+    log = log and not share
     hidden = rows[(rows["layer"] >= 1) & (rows["layer"] < rows["layer"].max())]
     hidden = hidden[hidden["quantity"].isin([quantity, f"{quantity}_q10", f"{quantity}_q90"])]
     depth, floor = hidden["layer"].max() if len(hidden) else 0, _floor(hidden["value"]) if log else -np.inf
-    note = "mean and 10 to 90 % of units" + _over(hidden, ", median of") + _thin(behind)
+    note = (
+        f"mean and 10 to 90 % of {'directions' if share else 'units'}"
+        + _over(hidden, ", median of")
+        + _thin(behind)
+    )
     if (hidden["value"] < floor).any():
         note += f"; smaller values at {floor:.0e}"
     unknown = "Signal through the layers", quantity.replace("_", " ")
     figure = _figure(*_QUANTITIES.get(quantity, unknown), note, "hidden layer", log)
     figure["layout"]["xaxis"] |= _ticks(depth, names)
+    if share:
+        figure["layout"]["yaxis"]["range"] = [0, 1.02]
     for label, others in (behind or {}).items():
         _add_behind(figure, label, dict(_median(others[others["quantity"] == quantity], "layer")), floor)
     lines, low, high = (

@@ -11,10 +11,11 @@ from typing import Any, Literal
 import streamlit as st
 
 from steinglm import datasets
-from steinglm.dashboard import link, presentation
+from steinglm.dashboard import link, presentation, workshop
 from steinglm.dashboard.explain import TOPICS
-from steinglm.dashboard.link import View
-from steinglm.dashboard.measure import facts, title
+from steinglm.dashboard.link import RECOVERY, VARIANCES, View
+from steinglm.dashboard.measure import directions, facts, title
+from steinglm.datasets.workshop import PREFIX, parse
 from steinglm.experiment import TITLES, Experiment
 from steinglm.init import INITIALIZERS
 from steinglm.mlp import ACTIVATIONS
@@ -51,6 +52,8 @@ def choices() -> tuple[Experiment, View]:
         chosen = Experiment(**_settings())
     view = View(**{field.name: st.session_state[field.name] for field in fields(View)})
     view = replace(view, layer=min(view.layer, chosen.depth + 1))
+    if view.variance == RECOVERY and not directions(chosen.dataset):
+        view = replace(view, variance=VARIANCES[0])
     _keep(view)
     if not view.presentation:
         with st.sidebar:
@@ -121,13 +124,27 @@ def _fill(settings: Experiment) -> None:
     alpha = settings.alpha
     kind = "number" if isinstance(alpha, float) else alpha or "default"
     values = asdict(settings) | {"alpha_kind": kind, "alpha": alpha if isinstance(alpha, float) else 1.0}
+    if settings.dataset.startswith(PREFIX):
+        workshop.fill(parse(settings.dataset))
+        values["dataset"] = workshop.MODEL
     apply(**values | {"methods": list(settings.methods)})
 
 
 def _main_settings() -> None:
     about = {name: topic.text for name, topic in TOPICS.items()}
-    st.selectbox("Data", datasets.names(), key="dataset", format_func=title, help=about["data"])
-    st.caption(facts(st.session_state["dataset"]))
+    known = (*datasets.names(), workshop.MODEL)
+    dataset = st.selectbox(
+        "Data",
+        known,
+        key="dataset",
+        format_func=_dataset_title,
+        help=about["data"],
+        on_change=_show_directions,
+    )
+    if dataset == workshop.MODEL:
+        with st.expander("The model", expanded=True):
+            dataset = workshop.choose().name
+    st.caption(facts(dataset))
     st.slider("Depth", *_whole("depth"), key="depth", help=about["depth"])
     st.selectbox("Activation", tuple(ACTIVATIONS), key="activation", help=about["activation"])
     named = ALPHA_TITLES.__getitem__
@@ -141,6 +158,16 @@ def _main_settings() -> None:
     st.pills(
         "Methods", every, key="methods", format_func=named, selection_mode="multi", help=about["methods"]
     )
+
+
+def _show_directions() -> None:
+    """A model is built to see its directions."""
+    if st.session_state["dataset"] == workshop.MODEL:
+        apply(variance=RECOVERY)
+
+
+def _dataset_title(name: str) -> str:
+    return "A multi-index model …" if name == workshop.MODEL else title(name)
 
 
 def _more_settings() -> None:
@@ -186,6 +213,8 @@ def _number(name: str, label: str, about: str, empty: str | None = None, step: f
 
 def _settings() -> dict[str, Any]:
     settings = {field.name: st.session_state.get(field.name) for field in fields(Experiment)}
+    if settings["dataset"] == workshop.MODEL:
+        settings["dataset"] = st.session_state["recipe"]
     kind = st.session_state.get("alpha_kind")
     settings["alpha"] = settings["alpha"] if kind == "number" else "auto" if kind == "auto" else None
     chosen = settings["methods"] or ()

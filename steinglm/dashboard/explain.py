@@ -20,7 +20,9 @@ TOPICS: dict[str, Topic] = {
         "rows, $\\frac1n \\sum_i (a_{il} - \\bar a_l)^2$, averaged over units; the band goes from the 10 to the 90 percent "
         "quantile across units, and repeats are shown by their median. A curve that falls means that rows look more and "
         "more alike to the deeper layers (the signal *vanishes*); one that rises drives units onto the flat parts of the "
-        "activation. Look for a curve that neither dies nor explodes, on a log axis.",
+        "activation. Look for a curve that neither dies nor explodes, on a log axis. Where the true directions $B$ of a "
+        "model are known, *True directions* shows instead how much of the indices $B^\\top x$ a linear fit on the layer's "
+        "pre-activations still reads ($R^2$): 1 in the first layer where $B$ lies in the span of its weights.",
     ),
     "spectrum": Topic(
         "Eigenvalue spectrum",
@@ -39,10 +41,24 @@ TOPICS: dict[str, Topic] = {
     ),
     "data": Topic(
         "Data",
-        "The paper's ten data sets, two of scikit-learn's, and synthetic multi-index models $y = g(B^\\top x)$ whose true "
+        "The paper's ten data sets, four of scikit-learn's, and synthetic multi-index models $y = g(B^\\top x)$ whose true "
         "directions $B$ are known. Rows with missing values are dropped, categories become one column a level, inputs are "
         "standardized on the training part, a regression response is scaled to $[0, 1]$. A fifth of the rows is for the "
         "test, a fifth of the rest for validation.",
+    ),
+    "model": Topic(
+        "A multi-index model",
+        "$y = f_1(u_1) + \\frac12 f_2(u_2) + \\frac14 f_3(u_3) + \\dots$, or the product of the $f_j(u_j)$, with indices $u = B^\\top x$ "
+        "along orthonormal true directions $B$ that the seed draws. The noise is in units of the signal's standard "
+        "deviation; two classes are drawn with log odds of standard deviation 3. Choose fewer units a layer (Width) than "
+        "inputs to see which methods keep the directions. An odd link function, such as *linear* or *sine*, is invisible to the "
+        "second-order score of normal inputs.",
+    ),
+    "distribution": Topic(
+        "Distribution of the inputs",
+        "Stein's identity assumes *normal* inputs. *Correlated*: normal with correlation $0.7^{|i-j|}$. *Skewed*: "
+        "exponential. *Mixture*: three normal clusters. *Heavy-tailed*: Student's $t$ with five degrees of freedom. The more "
+        "the inputs differ from normal, the less the cross-moment's eigenvectors need to be the true directions.",
     ),
     "depth": Topic(
         "Depth",

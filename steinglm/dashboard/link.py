@@ -14,9 +14,10 @@ from steinglm.exceptions import InvalidInputError
 from steinglm.init import INITIALIZERS
 from steinglm.settings import Experiment
 
-__all__ = ["SCALES", "SPECTRA", "VARIANCES", "VERSION", "View", "address", "decode", "encode"]
+__all__ = ["RECOVERY", "SCALES", "SPECTRA", "VARIANCES", "VERSION", "View", "address", "decode", "encode"]
 
 VARIANCES = ("preactivation_variance", "activation_variance")
+RECOVERY = "direction_recovery"  # in the place of a variance, where the true directions are known
 SPECTRA = ("moment_eigenvalue", "weight_singular_value")
 SCALES = tuple(
     f"{chart}:{scale}" for chart in ("signal", "spectrum", "learning") for scale in ("log", "linear")
@@ -74,8 +75,9 @@ class View:
     scales: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.variance not in VARIANCES or self.spectrum not in SPECTRA:
-            raise InvalidInputError("view", f"of {VARIANCES} and {SPECTRA}", self, "choose one of these")
+        if self.variance not in (*VARIANCES, RECOVERY) or self.spectrum not in SPECTRA:
+            known = f"of {(*VARIANCES, RECOVERY)} and {SPECTRA}"
+            raise InvalidInputError("view", known, self, "choose one of these")
         if not isinstance(self.layer, int) or not 1 <= self.layer <= 201:
             raise InvalidInputError("layer", "1..201", self.layer, "the last one is the output layer")
         if unknown := sorted({*self.hidden, *self.scales} - {*INITIALIZERS, *SCALES}):

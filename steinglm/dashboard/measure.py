@@ -7,9 +7,10 @@ import pandas as pd
 import streamlit as st
 
 from steinglm import datasets
+from steinglm.datasets import workshop
 from steinglm.experiment import Experiment, initialize, split
 
-__all__ = ["facts", "initial_rows", "measured", "task", "title"]
+__all__ = ["directions", "facts", "initial_rows", "measured", "task", "title"]
 
 BUDGET = (
     1_200_000  # rows x units x layers x networks that are measured: an answer within a moment of any change
@@ -20,15 +21,18 @@ UNRELATED = Experiment()  # its training settings stand in for those that an ini
 
 def title(dataset: str) -> str:
     """The name of a data set as a person reads it."""
+    if dataset.startswith(workshop.PREFIX):
+        return "Multi-index model"
     return dataset.replace("_", " ").capitalize()
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _shape(dataset: str) -> tuple[int, int, int, str, int]:
+def _shape(dataset: str) -> tuple[int, int, int, str, int, int]:
     data = datasets.load(dataset)
     X, y = datasets.design(data)
     outputs = int(y.max()) + 1 if data.task == "multiclass" else math.prod(y.shape[1:])  # type: ignore[arg-type]
-    return len(X), data.X.shape[1], X.shape[1], data.task, outputs
+    known = 0 if data.directions is None else data.directions.shape[1]
+    return len(X), data.X.shape[1], X.shape[1], data.task, outputs, known
 
 
 def task(dataset: str) -> str:
@@ -36,15 +40,21 @@ def task(dataset: str) -> str:
     return _shape(dataset)[3]
 
 
+def directions(dataset: str) -> int:
+    """How many true directions are known; 0 where nobody knows them."""
+    return _shape(dataset)[5]
+
+
 def facts(dataset: str) -> str:
     """One line on a data set: rows, features before and after encoding, task; or what is missing to load it."""
     if not datasets.available(dataset):
         return "Not on this machine yet."
-    rows, raw, encoded, kind, outputs = _shape(dataset)
+    rows, raw, encoded, kind, outputs, known = _shape(dataset)
     features = f"{raw} features" if raw == encoded else f"{raw} features, {encoded} after encoding"
     several = f"regression of {outputs} responses" if outputs > 1 else "regression"
     aim = {"regression": several, "binary": "two classes", "multiclass": f"{outputs} classes"}[kind]
-    return f"{rows:,} rows, {features}, {aim}"
+    truth = f", {known} known direction{'s' if known > 1 else ''}" if known else ""
+    return f"{rows:,} rows, {features}, {aim}{truth}"
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

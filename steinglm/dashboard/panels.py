@@ -7,16 +7,20 @@ import streamlit as st
 
 from steinglm.dashboard import charts, sketch, words
 from steinglm.dashboard.explain import TOPICS
-from steinglm.dashboard.link import SPECTRA, VARIANCES, View
+from steinglm.dashboard.link import RECOVERY, SPECTRA, VARIANCES, View
 from steinglm.dashboard.live import Look, Panel, feed_url, live
-from steinglm.dashboard.measure import measured
+from steinglm.dashboard.measure import directions, measured
 from steinglm.engine import Run
 from steinglm.experiment import Experiment, Result
 from steinglm.kinds import AnyExperiment
 
 __all__ = ["explain", "figures", "layers", "learning", "show"]
 
-VARIANCE_TITLES = {"preactivation_variance": "Pre-activations", "activation_variance": "Activations"}
+VARIANCE_TITLES = {
+    "preactivation_variance": "Pre-activations",
+    "activation_variance": "Activations",
+    RECOVERY: "True directions",
+}
 SPECTRUM_TITLES = {"moment_eigenvalue": "Cross-moment", "weight_singular_value": "Weights"}
 NO_HISTORY = pd.DataFrame(columns=["method", "repeat", "epoch", "quantity", "value"])
 Pinned = Mapping[str, tuple[pd.DataFrame, Result]]  # label -> initial rows and result
@@ -64,8 +68,9 @@ def _choices(experiment: Experiment) -> None:
     signal, spectrum = TOPICS["signal"].text, TOPICS["spectrum"].text
     with st.container(horizontal=True, gap="large", vertical_alignment="bottom"):
         title = VARIANCE_TITLES.__getitem__
+        offered = (*VARIANCES, RECOVERY) if directions(experiment.dataset) else VARIANCES
         st.segmented_control(
-            "Variance of", VARIANCES, key="variance", format_func=title, required=True, help=signal
+            "Signal of", offered, key="variance", format_func=title, required=True, help=signal
         )
         title = SPECTRUM_TITLES.__getitem__
         st.segmented_control(

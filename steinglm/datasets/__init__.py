@@ -7,7 +7,19 @@
 
 from steinglm.datasets.dataset import Dataset, Split
 from steinglm.datasets.preparation import design, prepare
-from steinglm.datasets.registry import available, load, names
+from steinglm.datasets.registry import available, canonical, load, names
 from steinglm.datasets.synthetic import multi_index
+from steinglm.datasets.workshop import Recipe
 
-__all__ = ["Dataset", "Split", "available", "design", "load", "multi_index", "names", "prepare"]
+__all__ = [
+    "Dataset",
+    "Recipe",
+    "Split",
+    "available",
+    "canonical",
+    "design",
+    "load",
+    "multi_index",
+    "names",
+    "prepare",
+]

@@ -10,15 +10,27 @@ from hypothesis import strategies as st
 from steinglm import datasets
 from steinglm.dashboard import link
 from steinglm.dashboard.link import View
+from steinglm.datasets.workshop import COMBINATIONS, DISTRIBUTIONS, LINKS
 from steinglm.init import INITIALIZERS
 from steinglm.mlp import ACTIVATIONS
 from steinglm.settings import OUTPUTS, Experiment
 from steinglm.stein import SCORES
 
 positive = st.floats(1e-6, 1e3, allow_nan=False)
+recipes = st.builds(
+    datasets.Recipe,
+    rows=st.integers(50, 50_000),
+    inputs=st.integers(5, 100),
+    links=st.lists(st.sampled_from(sorted(LINKS)), min_size=1, max_size=5).map(tuple),
+    combine=st.sampled_from(COMBINATIONS),
+    noise=st.floats(0, 100),
+    distribution=st.sampled_from(sorted(DISTRIBUTIONS)),
+    task=st.sampled_from(["regression", "binary"]),
+    seed=st.integers(0, 2**32 - 1),
+)
 experiments = st.builds(
     Experiment,
-    dataset=st.sampled_from(datasets.names()),
+    dataset=st.sampled_from(datasets.names()) | recipes.map(lambda recipe: recipe.name),
     depth=st.integers(1, 100),
     width=st.none() | st.integers(1, 200),
     activation=st.sampled_from(sorted(ACTIVATIONS)),

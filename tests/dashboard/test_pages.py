@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from steinglm.dashboard import reproduction, server
 from steinglm.dashboard.explain import TOPICS
+from steinglm.datasets import Recipe
 from steinglm.experiment import Experiment, Result, train
 from steinglm.paper import results
 from tests.paper.test_claims import made
@@ -218,3 +219,60 @@ def test_many_classes_and_several_responses(compare: AppTest, dataset: str, aim:
     columns = app.dataframe[0].value.columns
     assert ("Test accuracy" in columns) == accuracy
     assert ("Test macro AUC" if accuracy else "Test RMSE") in columns
+
+
+def test_a_model_is_built_on_the_page_and_the_link_holds_it(compare: AppTest) -> None:
+    app = compare.run()
+    app.selectbox(key="dataset").set_value("multi_index")
+    app.run()
+    assert "On Multi-index model" in texts(app)
+    assert app.segmented_control(key="variance").value == "direction_recovery"
+    app.number_input(key="model_directions").set_value(3)
+    app.run()
+    app.selectbox(key="model_link2").set_value("tanh")
+    app.selectbox(key="model_distribution").set_value("skewed")
+    app.segmented_control(key="model_combine").set_value("product")
+    app.number_input(key="model_noise").set_value(0.5)
+    app.run()
+    assert not app.exception
+    recipe = Recipe(links=("square", "square", "tanh"), combine="product", noise=0.5, distribution="skewed")
+    assert app.query_params["dataset"] == recipe.name
+    assert app.query_params["variance"] == "direction_recovery"
+    assert any("3 known directions" in caption.value for caption in app.caption)
+
+    other = AppTest.from_file(str(PAGES / "compare.py"), default_timeout=60)
+    other.query_params.update(app.query_params)
+    other.run()
+    assert not other.exception and not other.warning
+    assert other.number_input(key="model_directions").value == 3
+    assert other.selectbox(key="model_link2").value == "tanh"
+    assert other.segmented_control(key="variance").value == "direction_recovery"
+
+
+def test_a_model_is_there_again_after_another_data_set(compare: AppTest) -> None:
+    compare.query_params.update({"v": "1", "dataset": "multi_index:rows=500,inputs=4,links=bump"})
+    app = compare.run()
+    app.segmented_control(key="variance").set_value("direction_recovery")
+    app.run()
+    app.selectbox(key="dataset").set_value("diabetes")
+    app.run()
+    assert not app.exception
+    assert (
+        app.segmented_control(key="variance").value == "preactivation_variance"
+    )  # nobody knows its directions
+    app.selectbox(key="dataset").set_value("multi_index")
+    app.run()
+    assert app.selectbox(key="model_link0").value == "bump"
+    assert app.number_input(key="model_inputs").value == 4
+    app.number_input(key="model_inputs").set_value(1)
+    app.run()
+    assert not app.exception and not app.error
+
+
+@pytest.mark.parametrize("dataset", ["multi_index:rows=5", "multi_index:" + "x" * 100, "multi_index"])
+def test_a_forged_model_falls_back_to_the_default(compare: AppTest, dataset: str) -> None:
+    compare.query_params.update({"v": "1", "dataset": dataset})
+    app = compare.run()
+    assert not app.exception
+    assert "The link's dataset could not be used" in texts(app)
+    assert app.selectbox(key="dataset").value == "abalone"
