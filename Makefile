@@ -5,7 +5,7 @@ PORT ?= 8501
 VENV := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format bench report soak screenshots clean
+.PHONY: help run test check format bench report soak fuzz screenshots clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile
@@ -39,6 +39,9 @@ report: .venv/run.stamp ## docs/reproduction.md and its figures, from the rows t
 
 soak: .venv/test.stamp ## half an hour of scripted use, watching the server's memory
 	$(VENV) -m pytest -s -m soak -o faulthandler_timeout=0 tests/browser/test_soak.py
+
+fuzz: .venv/test.stamp ## 10,000 generated files through the reader of one's own tables
+	$(VENV) -m pytest -s -m soak tests/tables/test_fuzz.py
 
 screenshots: .venv/test.stamp ## the main page in light and dark, wide and narrow
 	$(VENV) -m tests.browser.screenshots

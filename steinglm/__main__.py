@@ -13,14 +13,21 @@ import pandas as pd
 from tqdm import tqdm
 
 from steinglm import __version__, datasets
+from steinglm.datasets import hold
+from steinglm.datasets.own import Held
 from steinglm.engine import Engine, Settings
 from steinglm.exceptions import SteinGLMError
 from steinglm.experiment import TITLES, Epoch, Experiment, metric_name, summarize, train
 from steinglm.init import INITIALIZERS
 from steinglm.mlp import ACTIVATIONS
 from steinglm.paper import complexity, mnist, report, run, study, tables
+from steinglm.responses import TASKS
 from steinglm.settings import OUTPUTS
 from steinglm.stein import SCORES
+from steinglm.tables.cleaning import MISSING, TAILS, Choices
+from steinglm.tables.limits import Limits
+from steinglm.tables.loading import load_file
+from steinglm.tables.raw import Options
 
 __all__ = ["main"]
 
@@ -138,6 +145,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     default = Experiment()
     add = parser.add_argument
     add("--dataset", default=default.dataset, metavar="NAME", help=", ".join(datasets.names()))
+    _add_table(parser)
     add("--depth", type=int, default=default.depth, help="hidden layers")
     add("--width", type=int, help="units a layer; None for min(features, 20)")
     add("--activation", default=default.activation, metavar="NAME", help=", ".join(ACTIVATIONS))
@@ -160,14 +168,57 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     add("--time-budget", type=float, help="stop after so many seconds of training")
 
 
-def _experiment(options: argparse.Namespace) -> Experiment:
-    settings = {name: value for name, value in vars(options).items() if name not in ("command", "format")}
+def _add_table(parser: argparse.ArgumentParser) -> None:
+    """The options of a file of one's own."""
+    own = parser.add_argument_group("your own table, in the place of --dataset")
+    add = own.add_argument
+    add("--data", metavar="FILE", help="CSV, Parquet, Arrow, Excel or OpenDocument")
+    add("--target", metavar="COLUMN", help="the response; guessed by its name or the last column")
+    add("--task", choices=TASKS, help="inferred from the target")
+    add("--missing", choices=MISSING, help="rows with missing values: drop them, or impute")
+    add("--tails", choices=TAILS, default="keep", help="inputs with heavy tails")
+    add("--leave-out", default="", metavar="COLUMNS", help="columns, with commas")
+    add("--delimiter", help="of a text file")
+    add("--decimal", choices=(".", ","), help="sign of a text file")
+    add("--no-header", dest="header", action="store_false", default=None, help="the first row holds no names")
+    add("--sheet", help="of a workbook")
+
+
+TABLE_OPTIONS = (
+    "data", "target", "task", "missing", "tails", "leave_out", "delimiter", "decimal", "header", "sheet",
+)  # fmt: skip
+
+
+def _own_table(options: argparse.Namespace) -> Held | None:
+    """The table of --data, held while the command runs, after its report on standard error."""
+    if options.data is None:
+        return None
+    read = Options(options.delimiter, options.header, options.decimal, options.sheet)
+    left_out = tuple(name.strip() for name in options.leave_out.split(",") if name.strip())
+    limits = Limits.from_environment()
+    choices = Choices(options.target, options.task, options.missing, options.tails, left_out)
+    cleaned = load_file(options.data, choices, read, replace(limits, kept_rows=limits.rows))
+    rows = f"{len(cleaned.dataset.y):,} of {cleaned.rows_read:,} rows, {cleaned.encoded} inputs"
+    print(
+        f"{cleaned.dataset.title}: {rows}, {cleaned.choices.target!r} by {cleaned.choices.task}",
+        file=sys.stderr,
+    )
+    for where, what in cleaned.report:
+        print(f"  {where}: {what}", file=sys.stderr)
+    return hold(cleaned.dataset)
+
+
+def _experiment(options: argparse.Namespace, dataset: str) -> Experiment:
+    other = ("command", "format", "dataset", *TABLE_OPTIONS)
+    settings = {name: value for name, value in vars(options).items() if name not in other}
+    settings["dataset"] = dataset
     settings["methods"] = tuple(name.strip() for name in options.methods.split(",") if name.strip())
     return Experiment(**settings)
 
 
 def _compare(options: argparse.Namespace) -> None:
-    experiment = _experiment(options)
+    held = _own_table(options)  # in memory as long as this name is
+    experiment = _experiment(options, held.dataset.name if held else options.dataset)
     task = datasets.load(experiment.dataset).task
     with tqdm(total=experiment.epochs, unit="epoch", file=sys.stderr) as bar:
         for step in train(experiment):

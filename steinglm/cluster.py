@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import dask
 from dask.system import CPU_COUNT
 from dask.utils import parse_bytes
 from distributed import CancelledError, Client, Future, KilledWorker, SpecCluster
@@ -22,6 +23,7 @@ from distributed.core import Status
 from distributed.deploy.subprocess import SubprocessCluster
 
 from steinglm import worker
+from steinglm.datasets.dataset import Dataset
 from steinglm.exceptions import EngineError, InvalidInputError, SteinGLMError
 
 __all__ = ["Connection", "Settings"]
@@ -133,10 +135,20 @@ class Connection:
         """Threads of each worker by its address."""
         return dict(self._dask.nthreads())
 
-    def begin(self, name: str, experiment: dict[str, Any], settle: Callable[[Any, str], None]) -> None:
-        """Give a run to a worker; `settle(result, error)` is called once when it is over, in Dask's thread."""
-        arguments = name, experiment, self._trainer, self._topic, self._orders, self._sequence + 1
-        future = self._dask.submit(worker.run, *arguments, key=f"{self._topic}-{name}", pure=False)
+    def begin(
+        self,
+        name: str,
+        experiment: dict[str, Any],
+        settle: Callable[[Any, str], None],
+        table: Dataset | None = None,
+    ) -> None:
+        """Give a run to a worker; `settle(result, error)` is called once when it is over, in Dask's thread.
+
+        A person's own `table` goes with the task, so that it is in memory only: data that Dask holds may be spilled.
+        """
+        arguments = name, experiment, self._trainer, self._topic, self._orders, self._sequence + 1, table
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+            future = self._dask.submit(worker.run, *arguments, key=f"{self._topic}-{name}", pure=False)
         self._futures[name] = future
         future.add_done_callback(lambda done: settle(*_outcome(name, done)))
 

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Self
 
 from steinglm.cluster import LOST, Connection, Settings
+from steinglm.datasets import own
 from steinglm.exceptions import EngineError
 from steinglm.kinds import AnyExperiment
 from steinglm.results import Result
@@ -87,21 +88,30 @@ class Engine:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def submit(self, experiment: AnyExperiment, *, owner: str = "") -> Run:
+    def submit(self, experiment: AnyExperiment, *, owner: str = "", keep: bool | None = None) -> Run:
         """Return the run of this experiment: the one that is there, in memory or on disk, or a new one.
+
+        Parameters
+        ----------
+        keep : whether the result may be written to the store; None for all but runs on a person's own table
 
         Raises
         ------
         EngineError : the engine is not started, or has as many queued, running and paused runs as it may
+        DataUnavailableError : the experiment is on a person's own table, which is not in memory any more
         """
         if self._steward is None:
             raise EngineError("the engine is not running; call start() first")
+        dataset = getattr(experiment, "dataset", "")
+        held = own.find(dataset) if own.is_own(dataset) else None
         self.find(experiment.key)
         with self._lock:
             run = self._runs.get(experiment.key)
             if run is None or run.state in ("stopped", "failed"):
                 self._admit()
-                run = self._add(experiment, owner=owner)
+                run = self._add(
+                    experiment, owner=owner, held=held, keep=held is None if keep is None else keep
+                )
                 self._changed()
             run.watch()
             return run
@@ -132,9 +142,9 @@ class Engine:
                 "try again when one has finished, or stop one"
             )
 
-    def _add(self, experiment: AnyExperiment, *, owner: str = "", result: Result | None = None) -> Run:
+    def _add(self, experiment: AnyExperiment, **about: Any) -> Run:
         name = f"{experiment.key}-{next(self._numbers)}"
-        run = Run(experiment, name, lock=self._lock, changed=self._changed, owner=owner, result=result)
+        run = Run(experiment, name, lock=self._lock, changed=self._changed, **about)
         self._runs.pop(run.key, None)
         self._runs[run.key] = run
         over = [key for key, other in self._runs.items() if not other.active and other is not run]
@@ -230,7 +240,8 @@ class Engine:
                 self._changed()
         for run in begin:
             self.computed += 1
-            connection.begin(run.name, run.experiment.as_dict(), partial(self._settle, run))
+            table = run.held.dataset if run.held else None
+            connection.begin(run.name, run.experiment.as_dict(), partial(self._settle, run), table)
 
     def _order(self) -> None:
         with self._lock:
@@ -256,7 +267,7 @@ class Engine:
     def _settle(self, run: Run, result: Result | None, error: str) -> None:
         if not run.active:
             return
-        if result is not None:
+        if result is not None and run.keep:
             try:
                 self.store.put(result)
             except OSError:

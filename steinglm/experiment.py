@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 from steinglm import datasets, diagnostics, mlp
+from steinglm.datasets import own
 from steinglm.init import INITIALIZERS
 from steinglm.responses import responses
 from steinglm.results import Epoch, Result, collect, epoch_of, metric_name, summarize
@@ -40,10 +41,15 @@ TITLES = {method: style(method).title for method in INITIALIZERS}
 OWN_OUTPUT = {"steinglm": "stein"}  # the baselines draw theirs: "random"
 
 
-@lru_cache(maxsize=20)  # an experiment's repeats, but bounded: one of Adult takes 25 MB
 def split(dataset: str, seed: int, repeat: int) -> datasets.Split:
     """The split of a repeat: training, validation and test rows, prepared."""
-    return datasets.prepare(datasets.load(dataset), int(_seeds(seed, repeat)[0]))
+    own_seed = int(_seeds(seed, repeat)[0])
+    return own.find(dataset).split(own_seed) if own.is_own(dataset) else _split(dataset, own_seed)
+
+
+@lru_cache(maxsize=20)  # an experiment's repeats, but bounded: one of Adult takes 25 MB
+def _split(dataset: str, seed: int) -> datasets.Split:
+    return datasets.prepare(datasets.load(dataset), seed)
 
 
 def _seeds(*entropy: int) -> np.ndarray:

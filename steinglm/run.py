@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from typing import Literal
 
+from steinglm.datasets.own import Held
 from steinglm.exceptions import EngineError
 from steinglm.kinds import AnyExperiment
 from steinglm.results import Result
@@ -35,6 +36,8 @@ class Run:
     Attributes
     ----------
     key, experiment, owner : as submitted
+    held : the person's own table that it trains on, while it is active
+    keep : whether its result may be written to the store
     name : unique among all runs of all engines
     state : queued, running, paused, finished, stopped or failed
     ahead : runs that start before this one, while it is queued
@@ -50,8 +53,11 @@ class Run:
         changed: Callable[[], None],
         owner: str = "",
         result: Result | None = None,
+        held: Held | None = None,
+        keep: bool = True,
     ) -> None:
         self.key, self.experiment, self.name, self.owner = experiment.key, experiment, name, owner
+        self.held, self.keep = held, keep
         self.state: State = "queued" if result is None else "finished"
         self.ahead, self.error = 0, ""
         self.limit: int | None = None  # the last epoch to run, None for all: what the worker is told
@@ -222,6 +228,7 @@ class Run:
 
     def _end(self, state: State, note: str) -> None:
         self.state, self._note, self.occupies, self.limit, self.ahead = state, note, False, None, 0
+        self.held = None
         self._over.set()
         self._changed()
 

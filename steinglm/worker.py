@@ -122,7 +122,15 @@ def _listen(topic: str) -> None:
         _receive(topic, event)
 
 
-def run(name: str, experiment: dict[str, Any], trainer: str, topic: str, orders: str, sequence: int) -> Any:
+def run(
+    name: str,
+    experiment: dict[str, Any],
+    trainer: str,
+    topic: str,
+    orders: str,
+    sequence: int,
+    table: Any = None,
+) -> Any:
     """Train one experiment in this worker; return its Result, or None when it was stopped.
 
     Parameters
@@ -132,6 +140,7 @@ def run(name: str, experiment: dict[str, Any], trainer: str, topic: str, orders:
     trainer : "module:function", called as `function(experiment, checkpoint=...)`
     topic, orders : where rows go, where orders come from
     sequence : number of the first table of orders that knows this run
+    table : the person's own data set that the experiment names, if it does
     """
     worker = get_worker()
 
@@ -142,7 +151,7 @@ def run(name: str, experiment: dict[str, Any], trainer: str, topic: str, orders:
     try:
         _listen(orders)
         worker.log_event(topic, {"run": name, "started": worker.address})
-        return _train(experiment, trainer, control)
+        return _train(experiment, trainer, control, table)
     except _Stopped:
         return None
     finally:
@@ -150,12 +159,14 @@ def run(name: str, experiment: dict[str, Any], trainer: str, topic: str, orders:
         del _controls[orders, name]
 
 
-def _train(experiment: dict[str, Any], trainer: str, control: Control) -> Any:
+def _train(experiment: dict[str, Any], trainer: str, control: Control, table: Any) -> Any:
     import torch
 
+    from steinglm.datasets import hold
     from steinglm.kinds import from_dict
     from steinglm.results import Epoch
 
+    held = None if table is None else hold(table)  # can be loaded by its name until this function returns
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the order of sums, and so the rows, then do not depend on the machine's cores
     result = None
@@ -170,6 +181,7 @@ def _train(experiment: dict[str, Any], trainer: str, control: Control) -> Any:
                     result = item
     finally:
         torch.set_num_threads(threads)
+        del held
     return result
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from steinglm import datasets
-from steinglm.dashboard import link, presentation, workshop
+from steinglm.dashboard import link, owntable, presentation, workshop
 from steinglm.dashboard.explain import TOPICS
 from steinglm.dashboard.link import RECOVERY, VARIANCES, View
 from steinglm.dashboard.measure import directions, facts, title
@@ -42,6 +42,8 @@ def choices() -> tuple[Experiment, View]:
     _follow_link()
     if st.session_state["presentation"]:
         chosen, _, _ = link.decode(st.session_state["link"])
+        own = owntable.current() if st.session_state.get("own_chosen") else None
+        chosen = chosen if own is None else replace(chosen, dataset=own.name)
     else:
         with st.sidebar:
             _main_settings()
@@ -97,12 +99,21 @@ def _follow_link() -> None:
         settings, beyond = _within_limits(settings)
         _fill(settings)
         apply(link=query, **asdict(view))
+        if query == {}:
+            _back_to_own()
         if messages + beyond:
             st.warning("  \n".join(messages + beyond), icon=":material/link_off:")
     elif "dataset" not in st.session_state:
         settings, view, _ = link.decode(known)
         _fill(settings)
         apply(**{name: st.session_state.get(name, value) for name, value in asdict(view).items()})
+        _back_to_own()
+
+
+def _back_to_own() -> None:
+    """Choose the session's own table again, which no link holds."""
+    if st.session_state.get("own_chosen") and owntable.current() is not None:
+        apply(dataset=owntable.OWN)
 
 
 def _within_limits(settings: Experiment) -> tuple[Experiment, list[str]]:
@@ -132,7 +143,8 @@ def _fill(settings: Experiment) -> None:
 
 def _main_settings() -> None:
     about = {name: topic.text for name, topic in TOPICS.items()}
-    known = (*datasets.names(), workshop.MODEL)
+    own = owntable.current()
+    known = (*([owntable.OWN] if own else []), *datasets.names(), workshop.MODEL)
     dataset = st.selectbox(
         "Data",
         known,
@@ -144,7 +156,12 @@ def _main_settings() -> None:
     if dataset == workshop.MODEL:
         with st.expander("The model", expanded=True):
             dataset = workshop.choose().name
+    st.session_state["own_chosen"] = dataset == owntable.OWN
+    if own is not None and dataset == owntable.OWN:
+        dataset = own.name
     st.caption(facts(dataset))
+    if st.button("Your own table …", icon=":material/upload_file:", type="tertiary"):
+        st.switch_page("data.py")
     st.slider("Depth", *_whole("depth"), key="depth", help=about["depth"])
     st.selectbox("Activation", tuple(ACTIVATIONS), key="activation", help=about["activation"])
     named = ALPHA_TITLES.__getitem__
@@ -167,6 +184,9 @@ def _show_directions() -> None:
 
 
 def _dataset_title(name: str) -> str:
+    own = owntable.current()
+    if name == owntable.OWN and own is not None:
+        return own.held.dataset.title
     return "A multi-index model …" if name == workshop.MODEL else title(name)
 
 
@@ -213,6 +233,9 @@ def _number(name: str, label: str, about: str, empty: str | None = None, step: f
 
 def _settings() -> dict[str, Any]:
     settings = {field.name: st.session_state.get(field.name) for field in fields(Experiment)}
+    own = owntable.current()
+    if settings["dataset"] == owntable.OWN and own is not None:
+        settings["dataset"] = own.name
     if settings["dataset"] == workshop.MODEL:
         settings["dataset"] = st.session_state["recipe"]
     kind = st.session_state.get("alpha_kind")

@@ -60,6 +60,34 @@ TOPICS: dict[str, Topic] = {
         "exponential. *Mixture*: three normal clusters. *Heavy-tailed*: Student's $t$ with five degrees of freedom. The more "
         "the inputs differ from normal, the less the cross-moment's eigenvectors need to be the true directions.",
     ),
+    "columns": Topic(
+        "What a column is",
+        "*Numbers* and *booleans* are one input each, a *category* becomes one input a level. Dates, free text, columns that "
+        "number the rows or never vary, and copies of other columns are left out: no network can learn from them as they "
+        "stand. Units and signs of a currency are cut off; a few words among numbers count as missing, and are named.",
+    ),
+    "target": Topic(
+        "Response",
+        "The column that the networks are to predict. Two different values are two classes; texts, and whole numbers of at "
+        "most ten values, are classes; other numbers are a regression. Rows without a response are dropped.",
+    ),
+    "missing": Topic(
+        "Missing values",
+        "Either every row that misses an input is dropped, or numbers are filled in with the column's median, booleans with "
+        "the more frequent value, and categories get a level of their own, *(missing)*. Medians are of all rows, also those "
+        "that are later held out.",
+    ),
+    "tails": Topic(
+        "Heavy tails",
+        "A column of kurtosis above 30: a few rows would have most of the weight in a second-order moment, which SteinGLM is "
+        "made of. *Normal scores* replace each value by the normal quantile of its rank; the *signed logarithm* is "
+        "$\\operatorname{sign}(x)\\,\\log(1 + |x| / \\operatorname{median}|x|)$.",
+    ),
+    "report": Topic(
+        "Data report",
+        "What was read, left out, merged, filled in or dropped, and why, in the order in which it was done. Rare levels of a "
+        "category, below half a percent of the rows, are merged into *(other)*, since each level becomes an input.",
+    ),
     "depth": Topic(
         "Depth",
         "The number of hidden layers $L$. The paper takes 10, 20, 30 and 40. Whatever a layer does to the signal, it does "

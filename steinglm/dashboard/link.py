@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 from urllib.parse import urlencode
 
+from steinglm.datasets.own import is_own
 from steinglm.exceptions import InvalidInputError
 from steinglm.init import INITIALIZERS
 from steinglm.settings import Experiment
@@ -87,12 +88,14 @@ class View:
 
 
 def encode(experiment: Experiment, view: View = View()) -> dict[str, str]:
-    """The query of a link.
+    """The query of a link. A person's own table is never in it: such a link means the default data set.
 
     >>> encode(Experiment(depth=40, alpha=1.6), View(layer=3))
     {'v': '1', 'depth': '40', 'alpha': '1.6', 'layer': '3'}
     """
     values = {field.name: getattr(experiment, field.name) for field in fields(experiment)} | asdict(view)
+    if is_own(experiment.dataset):
+        del values["dataset"]
     changed = {name: value for name, value in values.items() if value != DEFAULTS[VERSION][name]}
     return {"v": VERSION} | {name: _text(value) for name, value in changed.items()}
 
@@ -144,7 +147,7 @@ def _text(value: object) -> str:
 
 
 def _value(name: str, text: str) -> Any:
-    if len(text) > LONGEST:
+    if len(text) > LONGEST or is_own(text):
         raise ValueError(name)
     if name in ("methods", "hidden", "scales"):
         return tuple(text.split(","))

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from steinglm import datasets
-from steinglm.datasets import workshop
+from steinglm.datasets import own, workshop
 from steinglm.experiment import Experiment, initialize, split
 
 __all__ = ["directions", "facts", "initial_rows", "measured", "task", "title"]
@@ -23,6 +23,8 @@ def title(dataset: str) -> str:
     """The name of a data set as a person reads it."""
     if dataset.startswith(workshop.PREFIX):
         return "Multi-index model"
+    if own.is_own(dataset):
+        return own.find(dataset).dataset.title
     return dataset.replace("_", " ").capitalize()
 
 

@@ -10,7 +10,7 @@ import plotly.io as pio
 
 from steinglm.dashboard.charts import LIGHT, Figure
 from steinglm.experiment import Experiment
-from steinglm.export import code, versions
+from steinglm.export import Source, code, versions
 
 __all__ = ["report"]
 
@@ -29,6 +29,7 @@ def report(
     headline: str,
     figures: Sequence[tuple[Figure, str]],
     table: pd.DataFrame,
+    source: Source | None = None,
 ) -> bytes:
     """The page as HTML, with plotly.js in it: it opens without a network.
 
@@ -37,6 +38,7 @@ def report(
     title, headline : plain text
     figures : (figure, the sentence below it)
     table : as the dashboard shows it; empty before training
+    source : of a person's own table, for the code
     """
     charts = [_figure(figure, sentence, first=i == 0) for i, (figure, sentence) in enumerate(figures)]
     settings = [(name.replace("_", " "), str(value)) for name, value in experiment.as_dict().items()]
@@ -52,7 +54,7 @@ def report(
         if len(table)
         else "",
         "<h2>Settings</h2>" + _pairs(settings),
-        f"<h2>Code</h2><pre>{escape(code(experiment))}</pre>",
+        f"<h2>Code</h2><pre>{escape(code(experiment, source))}</pre>",
         "<h2>Versions</h2>" + _pairs(list(versions().items())),
         f"<p>Made {made}.</p></body></html>",
     ]

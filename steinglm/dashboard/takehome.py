@@ -6,7 +6,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from steinglm.dashboard import link, panels, table, words
+from steinglm.dashboard import link, owntable, panels, table, words
 from steinglm.dashboard.link import View
 from steinglm.dashboard.measure import initial_rows, title
 from steinglm.dashboard.report import report
@@ -19,18 +19,25 @@ __all__ = ["show"]
 
 def show(experiment: Experiment, view: View, run: Run | None) -> None:
     """Three buttons: Link, Code, Save."""
+    source = owntable.source(experiment.dataset)
     with st.popover("Link", icon=":material/link:"):
-        st.caption("Opens this page with these settings; with the seed, the same run.")
+        st.caption(
+            "Opens this page with these settings; with the seed, the same run."
+            if source is None
+            else "Opens this page with these settings, on the data set that comes first: a link never holds your table."
+        )
         st.code(link.address(str(st.context.url or ""), experiment, view), language=None, wrap_lines=True)
     with st.popover("Code", icon=":material/code:"):
-        st.caption("Reproduces this run with the library.")
-        st.code(code(experiment), language="python")
+        st.caption("Reproduces this run with the library." + (" Save it beside your file." if source else ""))
+        st.code(code(experiment, source), language="python")
     with st.popover("Save", icon=":material/download:"):
         _downloads(experiment, view, run)
 
 
 def _downloads(experiment: Experiment, view: View, run: Run | None) -> None:
-    name = f"steinglm-{experiment.dataset}-{experiment.key}"
+    name = (
+        f"steinglm-{experiment.dataset.split(':')[0]}-{experiment.key}"  # of a model or a table only the kind
+    )
     result = run.result() if run is not None and run.state == "finished" else None
     layers = partial(initial_rows, experiment)
     _download("Layers, CSV", lambda: as_csv(layers()), f"{name}-layers.csv")
@@ -59,4 +66,11 @@ def _report(experiment: Experiment, view: View, result: Result | None) -> bytes:
     headline = words.headline(rows, experiment, title(experiment.dataset))
     results = pd.DataFrame() if result is None else table.tidy(result)
     heading = f"{title(experiment.dataset)}, depth {experiment.depth}, {experiment.activation}"
-    return report(experiment, heading, headline, panels.figures(rows, view, result), results)
+    return report(
+        experiment,
+        heading,
+        headline,
+        panels.figures(rows, view, result),
+        results,
+        owntable.source(experiment.dataset),
+    )

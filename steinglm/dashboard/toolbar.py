@@ -6,10 +6,10 @@ from uuid import uuid4
 
 import streamlit as st
 
-from steinglm.dashboard import controls, pins, presentation, takehome
+from steinglm.dashboard import controls, owntable, pins, presentation, takehome
 from steinglm.dashboard.link import View
 from steinglm.engine import Engine, Run
-from steinglm.exceptions import EngineError
+from steinglm.exceptions import DataUnavailableError, EngineError
 from steinglm.experiment import Experiment
 from steinglm.kinds import AnyExperiment
 
@@ -97,9 +97,10 @@ def _follow(run: Run) -> None:
 
 def _train(engine: Engine, experiment: AnyExperiment) -> None:
     st.session_state.pop("set_aside", None)
+    own = owntable.current()
     try:
-        engine.submit(experiment)
-    except EngineError as err:
+        engine.submit(experiment, keep=True if own is not None and own.keep else None)
+    except (EngineError, DataUnavailableError) as err:
         st.session_state["notice"] = str(err)
 
 

@@ -6,6 +6,7 @@
 """
 
 from steinglm.datasets.dataset import Dataset, Split
+from steinglm.datasets.own import hold
 from steinglm.datasets.preparation import design, prepare
 from steinglm.datasets.registry import available, canonical, load, names
 from steinglm.datasets.synthetic import multi_index
@@ -18,6 +19,7 @@ __all__ = [
     "available",
     "canonical",
     "design",
+    "hold",
     "load",
     "multi_index",
     "names",

@@ -5,7 +5,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache, partial
 
-from steinglm.datasets import bundled, embedded, remote, synthetic, workshop
+from steinglm.datasets import bundled, embedded, own, remote, synthetic, workshop
 from steinglm.datasets.dataset import Dataset
 from steinglm.exceptions import InvalidInputError
 
@@ -50,7 +50,7 @@ def canonical(name: str) -> str:
     'multi_index:rows=500,inputs=10,links=square+square,combine=sum,noise=0.1,distribution=normal,\
 task=regression,seed=0'
     """
-    if isinstance(name, str) and name in _LOADERS:
+    if own.is_own(name) or (isinstance(name, str) and name in _LOADERS):
         return name
     if isinstance(name, str) and name.startswith(workshop.PREFIX):
         return workshop.parse(name).name
@@ -76,7 +76,8 @@ def load(name: str) -> Dataset:
     Raises
     ------
     InvalidInputError : an unknown name, or a multi-index model that cannot be drawn.
-    DataUnavailableError : "parkinsons", where its file is neither at hand nor within reach.
+    DataUnavailableError : "parkinsons", where its file is neither at hand nor within reach; a table of one's own that
+        nobody holds any more (`own.hold`).
 
     >>> load("abalone").X.shape
     (4177, 8)
@@ -86,7 +87,10 @@ def load(name: str) -> Dataset:
     steinglm.exceptions.InvalidInputError: data set must be a known name, got abalon; did you mean 'abalone'?
     """
     known = canonical(name)
-    dataset = remote.load() if known == "parkinsons" else _cached(known)
+    if own.is_own(known):
+        dataset = own.find(known).dataset
+    else:
+        dataset = remote.load() if known == "parkinsons" else _cached(known)
     return replace(dataset, X=dataset.X.copy(), y=dataset.y.copy())
 
 

@@ -1,0 +1,31 @@
+"""The page "Your data": a person's own table, looked at, prepared, and taken to the page Compare."""
+
+import streamlit as st
+
+from steinglm.dashboard import datapage, owntable, presentation
+from steinglm.dashboard.guard import guarded
+from steinglm.dashboard.link import View
+
+with guarded():
+    presentation.show(View())
+    st.title("Bring your own table")
+    st.caption(
+        "It stays in the server's memory while this page is open in your browser. It is not written to disk, and no "
+        "link holds it."
+    )
+    given = datapage.content()
+    known = st.session_state.get("opened")
+    options = datapage.options(known[1].sheets if known else ())
+    if given is not None:
+        opened = datapage.open_it(given[0], options)
+        datapage.show(opened)
+        choices = datapage.choose(opened)
+        cleaned = datapage.clean_it(opened, choices, given[1])
+        datapage.report(cleaned)
+        keep = st.checkbox(
+            "Keep results of finished runs on the server's disk",
+            help="Losses and weights, never the table itself",
+        )
+        if st.button("Compare the initializations on it", icon=":material/arrow_forward:", type="primary"):
+            owntable.use(cleaned, given[1], options, keep)
+            st.switch_page("compare.py")
