@@ -15,6 +15,7 @@ from steinglm.dashboard import link, owntable, presentation, workshop
 from steinglm.dashboard.explain import TOPICS
 from steinglm.dashboard.link import RECOVERY, VARIANCES, View
 from steinglm.dashboard.measure import directions, facts, title
+from steinglm.datasets.own import is_own
 from steinglm.datasets.workshop import PREFIX, parse
 from steinglm.experiment import TITLES, Experiment
 from steinglm.init import INITIALIZERS
@@ -42,8 +43,9 @@ def choices() -> tuple[Experiment, View]:
     _follow_link()
     if st.session_state["presentation"]:
         chosen, _, _ = link.decode(st.session_state["link"])
-        own = owntable.current() if st.session_state.get("own_chosen") else None
-        chosen = chosen if own is None else replace(chosen, dataset=own.name)
+        own = owntable.current()
+        if own is not None and st.session_state.get("own_chosen"):
+            chosen = replace(chosen, dataset=own.name)
     else:
         with st.sidebar:
             _main_settings()
@@ -112,8 +114,9 @@ def _follow_link() -> None:
 
 def _back_to_own() -> None:
     """Choose the session's own table again, which no link holds."""
-    if st.session_state.get("own_chosen") and owntable.current() is not None:
-        apply(dataset=owntable.OWN)
+    own = owntable.current()
+    if own is not None and st.session_state.get("own_chosen"):
+        apply(dataset=own.name)
 
 
 def _within_limits(settings: Experiment) -> tuple[Experiment, list[str]]:
@@ -144,7 +147,7 @@ def _fill(settings: Experiment) -> None:
 def _main_settings() -> None:
     about = {name: topic.text for name, topic in TOPICS.items()}
     own = owntable.current()
-    known = (*([owntable.OWN] if own else []), *datasets.names(), workshop.MODEL)
+    known = (*([own.name] if own else []), *datasets.names(), workshop.MODEL)
     dataset = st.selectbox(
         "Data",
         known,
@@ -156,9 +159,7 @@ def _main_settings() -> None:
     if dataset == workshop.MODEL:
         with st.expander("The model", expanded=True):
             dataset = workshop.choose().name
-    st.session_state["own_chosen"] = dataset == owntable.OWN
-    if own is not None and dataset == owntable.OWN:
-        dataset = own.name
+    st.session_state["own_chosen"] = is_own(dataset)
     st.caption(facts(dataset))
     if st.button("Your own table …", icon=":material/upload_file:", type="tertiary"):
         st.switch_page("data.py")
@@ -184,9 +185,6 @@ def _show_directions() -> None:
 
 
 def _dataset_title(name: str) -> str:
-    own = owntable.current()
-    if name == owntable.OWN and own is not None:
-        return own.held.dataset.title
     return "A multi-index model …" if name == workshop.MODEL else title(name)
 
 
@@ -233,9 +231,6 @@ def _number(name: str, label: str, about: str, empty: str | None = None, step: f
 
 def _settings() -> dict[str, Any]:
     settings = {field.name: st.session_state.get(field.name) for field in fields(Experiment)}
-    own = owntable.current()
-    if settings["dataset"] == owntable.OWN and own is not None:
-        settings["dataset"] = own.name
     if settings["dataset"] == workshop.MODEL:
         settings["dataset"] = st.session_state["recipe"]
     kind = st.session_state.get("alpha_kind")

@@ -11,9 +11,8 @@ from steinglm.export import Source
 from steinglm.tables.cleaning import Cleaned
 from steinglm.tables.raw import Options
 
-__all__ = ["OWN", "OwnTable", "current", "source", "title_of", "use"]
+__all__ = ["OwnTable", "current", "source", "title_of", "use"]
 
-OWN = "own"  # the choice among the data sets that stands for the session's table
 UNSAFE = re.compile(r"[^\w .()-]")  # a title is shown in Markdown, HTML and file names
 
 
@@ -60,8 +59,6 @@ def source(dataset: str) -> Source | None:
 
 def use(cleaned: Cleaned, file: str, options: Options, keep: bool) -> None:
     """Take a cleaned table into use; it is what Compare shows next."""
-    st.session_state["own"] = OwnTable(
-        hold(cleaned.dataset), cleaned, Source(file, options, cleaned.choices), keep
-    )
-    st.session_state["own_chosen"] = True
-    st.session_state["dataset"] = OWN
+    own = OwnTable(hold(cleaned.dataset), cleaned, Source(file, options, cleaned.choices), keep)
+    st.session_state["own"], st.session_state["own_chosen"] = own, True
+    st.session_state["dataset"] = own.name

@@ -92,7 +92,7 @@ def test_the_table_is_compared_and_is_in_no_link_or_store(data: AppTest) -> None
     compare.selectbox(key="dataset").set_value("diabetes")
     compare.run()
     assert "On Diabetes" in shown(compare)
-    compare.session_state["dataset"] = "own"
+    compare.selectbox(key="dataset").set_value(app.session_state["dataset"])
     compare.run()
     assert "On pasted.csv" in shown(compare) and not compare.exception
     assert not any(own.is_own(key) for key in server.engine().store.keys())  # noqa: SIM118
