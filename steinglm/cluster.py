@@ -5,6 +5,7 @@ engine; each default can be overridden by an environment variable.
 """
 
 import logging
+import math
 import os
 import shutil
 import tempfile
@@ -63,6 +64,8 @@ class Settings:
     workers : processes that train, STEINGLM_WORKERS, default the number of cores
     memory : bytes that a worker may use before it is restarted, STEINGLM_MEMORY ("2GiB"), default 2 GiB
     active : runs that are queued, running or paused at one time, STEINGLM_ACTIVE, default 40
+    per_person : those of one person among them, STEINGLM_PER_PERSON, default 4
+    run_seconds : how long a run may take while it is running, STEINGLM_RUN_SECONDS, default without end
     kept : finished and stopped runs kept in memory, STEINGLM_KEPT, default 32
     store : folder of finished runs, STEINGLM_STORE, default steinglm/runs in the user's cache
     store_bytes, store_runs : bounds of that folder, STEINGLM_STORE_BYTES, STEINGLM_STORE_RUNS, default 1 GiB and 500
@@ -74,6 +77,8 @@ class Settings:
     workers: int = field(default_factory=_variable("STEINGLM_WORKERS", int, lambda: CPU_COUNT))
     memory: int = field(default_factory=_variable("STEINGLM_MEMORY", parse_bytes, lambda: 2 * 2**30))
     active: int = field(default_factory=_variable("STEINGLM_ACTIVE", int, lambda: 40))
+    per_person: int = field(default_factory=_variable("STEINGLM_PER_PERSON", int, lambda: 4))
+    run_seconds: float = field(default_factory=_variable("STEINGLM_RUN_SECONDS", float, lambda: math.inf))
     kept: int = field(default_factory=_variable("STEINGLM_KEPT", int, lambda: 32))
     store: Path = field(default_factory=_variable("STEINGLM_STORE", Path, _cache))
     store_bytes: int = field(default_factory=_variable("STEINGLM_STORE_BYTES", parse_bytes, lambda: 2**30))
@@ -82,7 +87,11 @@ class Settings:
     scheduler: str = field(default_factory=_variable("DASK_SCHEDULER_ADDRESS", str, str))
 
     def __post_init__(self) -> None:
-        for name in ("workers", "memory", "active", "kept", "store_bytes", "store_runs", "idle_seconds"):
+        positive = (
+            "workers", "memory", "active", "per_person", "run_seconds", "kept", "store_bytes", "store_runs",
+            "idle_seconds",
+        )  # fmt: skip
+        for name in positive:
             value = getattr(self, name)
             if not value > 0:
                 raise InvalidInputError(name, "greater than 0", value, "leave it out for the default")
@@ -194,12 +203,13 @@ def _outcome(name: str, future: Future[Any]) -> tuple[Any, str]:
     except CancelledError:
         return None, LOST
     except Exception as error:
-        logger.exception("run %s failed", name)
+        code = uuid.uuid4().hex[:8]
+        logger.exception("run %s failed, error %s", name, code)
         if isinstance(error, KilledWorker):
             return None, KILLED
         if isinstance(error, SteinGLMError):
             return None, str(error)
-        return None, f"the run failed ({type(error).__name__}: {error}); the server's log has the details"
+        return None, f"the run failed; the server's log has the details under {code}"
     return result, "" if result is not None else SILENT
 
 

@@ -9,6 +9,7 @@ import itertools
 import logging
 import threading
 import time
+from collections import Counter
 from contextlib import suppress
 from functools import partial
 from typing import Any, Self
@@ -29,6 +30,7 @@ TRAINER = "steinglm.kinds:train"
 TICK = 1.0  # seconds between the steward's rounds, and between two tables of orders
 BUSY_TICK = 0.1  # the same while runs wait for a worker
 MEND_EVERY = 5.0  # seconds
+TOO_LONG = "This run was stopped after {:g} seconds, which is the server's limit; make it smaller."
 UNWATCHED = "Nobody watched this run for {:g} seconds, so it was stopped."
 
 
@@ -93,11 +95,13 @@ class Engine:
 
         Parameters
         ----------
+        owner : what tells the person from others; runs of one person wait behind the first ones of others
         keep : whether the result may be written to the store; None for all but runs on a person's own table
 
         Raises
         ------
-        EngineError : the engine is not started, or has as many queued, running and paused runs as it may
+        EngineError : the engine is not started, or has as many queued, running and paused runs as it may, in all or
+            of this owner
         DataUnavailableError : the experiment is on a person's own table, which is not in memory any more
         """
         if self._steward is None:
@@ -108,7 +112,7 @@ class Engine:
         with self._lock:
             run = self._runs.get(experiment.key)
             if run is None or run.state in ("stopped", "failed"):
-                self._admit()
+                self._admit(owner)
                 run = self._add(
                     experiment, owner=owner, held=held, keep=held is None if keep is None else keep
                 )
@@ -134,12 +138,17 @@ class Engine:
 
     # The state, under the lock
 
-    def _admit(self) -> None:
-        active = sum(run.active for run in self._runs.values())
-        if active >= self.settings.active:
+    def _admit(self, owner: str) -> None:
+        owners = [run.owner for run in self._runs.values() if run.active]
+        if len(owners) >= self.settings.active:
             raise EngineError(
-                f"the engine is full: {active} runs are queued, running or paused, which is its limit; "
+                f"the engine is full: {len(owners)} runs are queued, running or paused, which is its limit; "
                 "try again when one has finished, or stop one"
+            )
+        if owner and owners.count(owner) >= self.settings.per_person:
+            raise EngineError(
+                f"you have {owners.count(owner)} runs that are queued, running or paused, which is the limit for one "
+                "person; try again when one has finished, or stop one"
             )
 
     def _add(self, experiment: AnyExperiment, **about: Any) -> Run:
@@ -160,9 +169,17 @@ class Engine:
         self._wake.set()
 
     def _waiting(self) -> list[Run]:
-        """Who starts next: first those that were paused and go on, then in the order of submission."""
-        waiting = [run for run in self._runs.values() if run.state == "queued" and not run.occupies]
-        return sorted(waiting, key=lambda run: not run.resumed)
+        """Who starts next: those that were paused and go on; then everybody's first run, everybody's second, and so on.
+
+        A run that has a place, or waits before another of the same owner, is one of the runs before it.
+        """
+        before = Counter(run.owner for run in self._runs.values() if run.occupies)
+        turns = []
+        for run in self._runs.values():
+            if run.state == "queued" and not run.occupies:
+                turns.append((not run.resumed, before[run.owner], run))
+                before[run.owner] += 1
+        return [run for _, _, run in sorted(turns, key=lambda turn: turn[:2])]
 
     # The steward's thread, the only one that calls Dask
 
@@ -192,7 +209,7 @@ class Engine:
             self._connection = self._connect()
         if self._connection is None:
             return
-        self._stop_unwatched(active)
+        self._stop_some(active)
         at = [(run, run.worker) for run in active if run.worker]
         workers = self._connection.workers()
         self._note_lost([(run, address) for run, address in at if address not in workers])
@@ -217,9 +234,12 @@ class Engine:
                 run.fail(error)
         self._disconnect()
 
-    def _stop_unwatched(self, active: list[Run]) -> None:
+    def _stop_some(self, active: list[Run]) -> None:
+        """Those that nobody watches, and those that take too long."""
         for run in active:
-            if time.monotonic() - run.watched > self.settings.idle_seconds:
+            if run.seconds > self.settings.run_seconds:
+                run.stop(TOO_LONG.format(self.settings.run_seconds))
+            elif time.monotonic() - run.watched > self.settings.idle_seconds:
                 run.stop(UNWATCHED.format(self.settings.idle_seconds))
 
     def _note_lost(self, lost: list[tuple[Run, str]]) -> None:

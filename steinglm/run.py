@@ -64,6 +64,8 @@ class Run:
         self.occupies = False  # whether it takes a worker's place
         self.worker = ""  # address
         self.watched = time.monotonic()
+        self._since: float | None = None  # when it began to run, or to run again
+        self._ran = 0.0
         self._viewers: dict[str, float] = {}
         self._lock, self._changed, self._result = lock, changed, result
         self._note = ""
@@ -80,6 +82,15 @@ class Run:
     def active(self) -> bool:
         """Whether the run is queued, running or paused."""
         return self.state in ("queued", "running", "paused")
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been running, without the time in which it waited or was paused."""
+        with self._lock:
+            return self._ran + (0.0 if self._since is None else time.monotonic() - self._since)
+
+    def _clock(self, runs: bool) -> None:
+        self._ran, self._since = self.seconds, time.monotonic() if runs else None
 
     @property
     def epoch(self) -> int:
@@ -150,6 +161,7 @@ class Run:
             elif not self.resumed:
                 return
             self.state, self.occupies = "paused", False
+            self._clock(False)
             self._changed()
 
     def resume(self) -> None:
@@ -184,6 +196,7 @@ class Run:
         self.occupies = True
         if self.resumed:
             self.state, self.limit = "running", None
+            self._clock(True)
 
     def started(self, worker: str) -> None:
         """A worker has begun, for the first time or again."""
@@ -192,6 +205,7 @@ class Run:
         self.worker = worker
         if self.state == "queued" and not self.resumed:
             self.state = "running"
+            self._clock(True)
 
     def missed(self) -> None:
         """Its worker is gone, and no other has begun yet."""
@@ -229,6 +243,7 @@ class Run:
     def _end(self, state: State, note: str) -> None:
         self.state, self._note, self.occupies, self.limit, self.ahead = state, note, False, None, 0
         self.held = None
+        self._clock(False)
         self._over.set()
         self._changed()
 

@@ -10,12 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
+from steinglm.datasets import Dataset, hold
 from steinglm.engine import Engine, Run, Settings
-from steinglm.exceptions import EngineError
+from steinglm.exceptions import DataUnavailableError, EngineError
 from steinglm.worker import Control, _Stopped
-from tests.fake_runs import FAILS, KILLS, expected
+from tests.fake_runs import FAILS, KILLS, READS, expected
 from tests.watching import FAKE, cpu, endless, fresh, held, started_by_hand, stream, wait, worker_process
 
 
@@ -269,6 +271,63 @@ def test_the_queue_is_in_order_and_bounded(engine: Engine) -> None:
     assert last.ahead == 9
     runs[0].stop()
     wait(lambda: runs[2].state == "running")
+
+
+def test_everybodys_first_run_goes_before_anybodys_second(engine: Engine) -> None:
+    others = [engine.submit(endless(), owner=f"busy {i}") for i in range(2)]
+    wait(lambda: all(run.state == "running" for run in others))
+    greedy = [engine.submit(endless(), owner="greedy") for _ in range(3)]
+    modest = engine.submit(endless(), owner="modest")
+    late = engine.submit(endless(), owner="late")
+    again = engine.submit(endless(), owner="busy 0")
+    assert [run.ahead for run in (greedy[0], modest, late, greedy[1], again, greedy[2])] == list(range(6))
+    others[1].stop()
+    wait(lambda: greedy[0].state == "running")
+    assert [run.ahead for run in (modest, late, greedy[1], again, greedy[2])] == list(range(5))
+    others[0].stop()
+    wait(lambda: modest.state == "running")
+    assert [run.ahead for run in (late, again, greedy[1], greedy[2])] == list(range(4))
+
+
+def test_one_person_may_have_so_many_runs(engine: Engine) -> None:
+    runs = [engine.submit(endless(), owner="greedy") for _ in range(engine.settings.per_person)]
+    with pytest.raises(EngineError, match="you have 4 runs"):
+        engine.submit(endless(), owner="greedy")
+    assert engine.submit(runs[3].experiment, owner="greedy") is runs[3]
+    engine.submit(endless(), owner="modest")
+    runs[0].stop()
+    engine.submit(endless(), owner="greedy")
+
+
+def test_a_run_that_takes_too_long_is_stopped_and_pauses_do_not_count(engine: Engine) -> None:
+    run = engine.submit(endless())
+    wait(lambda: run.state == "running")
+    before = engine.settings
+    engine.settings = replace(before, run_seconds=1.5)
+    try:
+        run.pause()
+        at, ran = time.monotonic(), run.seconds
+        wait(lambda: time.monotonic() - at > 2)
+        assert run.state == "paused" and run.seconds == ran
+        run.resume()
+        wait(lambda: run.state == "stopped")
+        assert "stopped after 1.5 seconds, which is the server's limit" in run.message
+    finally:
+        engine.settings = before
+
+
+def test_a_run_on_ones_own_table_has_it_and_is_not_stored(engine: Engine) -> None:
+    table = pd.DataFrame({"a": [float(i) for i in range(60)]})
+    held_ = hold(Dataset("own:0123456789abcdef", table, table["a"] ** 2, "regression", "mine", "Mine"))
+    run = engine.submit(fresh(dataset=held_.dataset.name, depth=READS))
+    kept = engine.submit(fresh(dataset=held_.dataset.name, depth=READS), keep=True)
+    assert run.result().summary["test_metric"].tolist() == [60.0] * 4
+    kept.result()
+    assert run.held is None and run.key not in engine.store.keys()  # noqa: SIM118
+    wait(lambda: kept.key in engine.store.keys())  # noqa: SIM118
+    del held_
+    with pytest.raises(DataUnavailableError, match="open the file again"):
+        engine.submit(fresh(dataset="own:0123456789abcdef"))
 
 
 # What dies

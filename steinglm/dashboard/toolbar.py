@@ -99,7 +99,7 @@ def _train(engine: Engine, experiment: AnyExperiment) -> None:
     st.session_state.pop("set_aside", None)
     own = owntable.current()
     try:
-        engine.submit(experiment, keep=True if own is not None and own.keep else None)
+        engine.submit(experiment, owner=_viewer(), keep=True if own is not None and own.keep else None)
     except (EngineError, DataUnavailableError) as err:
         st.session_state["notice"] = str(err)
 
