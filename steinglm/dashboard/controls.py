@@ -11,7 +11,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from steinglm import datasets
-from steinglm.dashboard import link, owntable, presentation, workshop
+from steinglm.dashboard import caps, link, owntable, presentation, workshop
 from steinglm.dashboard.explain import TOPICS
 from steinglm.dashboard.link import RECOVERY, VARIANCES, View
 from steinglm.dashboard.measure import directions, facts, title
@@ -28,7 +28,8 @@ __all__ = ["apply", "choices", "next_seed"]
 OUTPUT_TITLES = {"paper": "for SteinGLM", "glm": "for all", "own": "for none"}
 # What the widgets offer, narrower than what the library takes: a page is shared, and a slider has an end.
 LIMITS: dict[str, tuple[float, float]] = {
-    "depth": (1, 100), "width": (1, 200), "repeats": (1, 20), "epochs": (1, 1000), "batch_size": (1, 10_000),
+    "depth": (1, caps.most("depth")), "width": (1, caps.most("width")), "repeats": (1, caps.most("repeats")),
+    "epochs": (1, caps.most("epochs")), "batch_size": (1, 10_000),
     "learning_rate": (1e-5, 1.0), "alpha": (0.01, 100.0), "target_loss": (1e-9, 1e9), "patience": (1, 10_000),
     "time_budget": (0.1, 1e6), "seed": (0, MAX_SEED),
 }  # fmt: skip
@@ -54,6 +55,7 @@ def choices() -> tuple[Experiment, View]:
             with st.expander("Training"):
                 _training_settings()
         chosen = Experiment(**_settings())
+    caps.check_networks(chosen)
     view = View(**{field.name: st.session_state[field.name] for field in fields(View)})
     view = replace(view, layer=min(view.layer, chosen.depth + 1))
     if view.variance == RECOVERY and not directions(chosen.dataset):

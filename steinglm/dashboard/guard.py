@@ -1,6 +1,7 @@
 """What a person sees when something goes wrong: one message, never a traceback."""
 
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import uuid4
@@ -10,9 +11,19 @@ from streamlit.runtime.scriptrunner import RerunException, StopException
 
 from steinglm.exceptions import SteinGLMError
 
-__all__ = ["guarded"]
+__all__ = ["guarded", "plain"]
 
+MARKUP = re.compile(r"[\\`*_\[\]<>$~:#|]")
 logger = logging.getLogger(__name__)
+
+
+def plain(text: str) -> str:
+    """Text that Markdown shows as it stands: a message may quote what came in a link or a file.
+
+    >>> plain("got ![x](http://y)")
+    'got !\\\\[x\\\\](http\\\\://y)'
+    """
+    return MARKUP.sub(r"\\\g<0>", text)
 
 
 @contextmanager
@@ -23,7 +34,7 @@ def guarded() -> Iterator[None]:
     except (RerunException, StopException):
         raise
     except SteinGLMError as err:
-        text = str(err)
+        text = plain(str(err))
         st.error(text[:1].upper() + text[1:] + ".", icon=":material/error:")
         st.stop()
     except Exception:

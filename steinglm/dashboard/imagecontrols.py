@@ -8,6 +8,7 @@ from typing import Literal
 
 import streamlit as st
 
+from steinglm.dashboard import caps
 from steinglm.dashboard.explain import TOPICS
 from steinglm.datasets import mnist
 from steinglm.experiment import TITLES
@@ -45,16 +46,17 @@ def choices() -> ImageExperiment:
         )  # fmt: skip
         alpha = _alpha()
         patches = _count("patches", "Patches of an image", 1, 784, PATCHES, "max_patches")
+        most = min(100, caps.most("epochs"))
         epochs = st.slider(
-            "Epochs", 1, 100, EPOCHS, key="image_epochs", help=TOPICS["epochs"].text, bind=IN_LINK
+            "Epochs", 1, most, min(EPOCHS, most), key="image_epochs", help=TOPICS["epochs"].text, bind=IN_LINK
         )
         with st.expander("More"):
             batch_size = _count("batch_size", "Batch size", 1, 10_000, 128)
             learning_rate = _number("learning_rate", "Learning rate", 1e-5, 1.0, 1e-3)
             l2 = _number("l2", "Penalty of the weights", 0.0, 1.0, 1e-4)
-            repeats = _count("repeats", "Repeats", 1, 20, 1)
+            repeats = _count("repeats", "Repeats", 1, caps.most("repeats"), 1)
             seed = _count("seed", "Seed", 0, MAX_SEED, 0)
-    return ImageExperiment(
+    chosen = ImageExperiment(
         pair=pair,
         complete=complete,
         alpha=alpha,
@@ -68,6 +70,8 @@ def choices() -> ImageExperiment:
         repeats=repeats,
         seed=seed,
     )
+    caps.check_networks(chosen)
+    return chosen
 
 
 def _pair() -> tuple[int, int]:

@@ -1,15 +1,21 @@
 """What lives as long as the server: the engine, started and stopped with it, and the feed of its runs."""
 
 import asyncio
+import hashlib
+import re
+from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 import torch
 from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -20,6 +26,37 @@ from steinglm.experiment import Experiment
 __all__ = ["engine", "feed", "lifespan", "middleware", "routes"]
 
 COLUMNS = ("method", "repeat", "epoch", "quantity", "value")
+
+
+def _inline_scripts() -> str:
+    """The digests of the scripts that stand in Streamlit's own page, by which the policy lets them run."""
+    page = (Path(str(files("streamlit"))) / "static" / "index.html").read_text(encoding="utf-8")
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digests = [b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    return " ".join(f"'sha256-{digest}'" for digest in digests)
+
+
+# Nothing is loaded from elsewhere, whatever a table or a link says. Streamlit and the charts make styles as they go,
+# and Streamlit imports a component's module from a blob.
+POLICY = {
+    "default-src": "'self'",
+    "script-src": f"'self' blob: 'wasm-unsafe-eval' {_inline_scripts()}",
+    "style-src": "'self' 'unsafe-inline'",
+    "img-src": "'self' data: blob:",
+    "font-src": "'self' data:",
+    "connect-src": "'self' data: blob:",
+    "worker-src": "'self' blob:",
+    "object-src": "'none'",
+    "base-uri": "'self'",
+    "form-action": "'self'",
+    "frame-ancestors": "'self'",
+}
+HEADERS = {
+    "content-security-policy": "; ".join(f"{name} {sources}" for name, sources in POLICY.items()),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=()",
+}
 _engine = Engine()
 
 
@@ -82,5 +119,12 @@ class _Headers:
 
 
 def middleware() -> list[Middleware]:
-    """What every page of HTML is sent with: the charts' scripts are wanted early."""
-    return [Middleware(_Headers, headers={"link": live.preload()})]
+    """Answers to known host names only, and what every page of HTML is sent with.
+
+    The names are Streamlit's own option `server.allowedHosts`, which by itself guards its WebSocket alone.
+    """
+    hosts = list(st.get_option("server.allowedHosts")) or ["*"]
+    return [
+        Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False),
+        Middleware(_Headers, headers={"link": live.preload()} | HEADERS),
+    ]

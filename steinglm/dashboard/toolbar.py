@@ -7,6 +7,7 @@ from uuid import uuid4
 import streamlit as st
 
 from steinglm.dashboard import controls, owntable, pins, presentation, takehome
+from steinglm.dashboard.guard import plain
 from steinglm.dashboard.link import View
 from steinglm.engine import Engine, Run
 from steinglm.exceptions import DataUnavailableError, EngineError
@@ -46,11 +47,11 @@ def show_plain(engine: Engine, experiment: AnyExperiment, run: Run | None) -> No
 
 def _progress(run: Run | None) -> None:
     if message := st.session_state.pop("notice", ""):
-        st.warning(message, icon=":material/info:")
+        st.warning(plain(message), icon=":material/info:")
     if run is not None and run.state != "finished":
         _follow(run)
     elif run is not None and run.message:
-        st.caption(run.message)
+        st.caption(plain(run.message))
 
 
 def _run_buttons(engine: Engine, experiment: AnyExperiment, run: Run | None) -> None:
@@ -89,7 +90,7 @@ def _follow(run: Run) -> None:
         done = max(run.epoch, 0)
         st.progress(
             min(done / run.experiment.epochs, 1.0),
-            text=f"{run.state.capitalize()}: epoch {done} of {run.experiment.epochs}. {run.message}",
+            text=f"{run.state.capitalize()}: epoch {done} of {run.experiment.epochs}. {plain(run.message)}",
         )
 
     progress()

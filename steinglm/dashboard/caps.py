@@ -1,0 +1,41 @@
+"""What one person may ask of a server that many share; a teacher sets each bound by an environment variable."""
+
+import os
+
+from steinglm.exceptions import InvalidInputError
+from steinglm.kinds import AnyExperiment
+
+__all__ = ["CAPS", "check_networks", "most"]
+
+CAPS = {"depth": 100, "width": 200, "repeats": 20, "epochs": 1000, "networks": 80}
+
+
+def most(name: str) -> int:
+    """The largest value that the page offers of a setting, from STEINGLM_MAX_DEPTH and so on.
+
+    Raises
+    ------
+    InvalidInputError : a variable that is no whole number of 1 or more
+
+    >>> most("depth")
+    100
+    """
+    variable = f"STEINGLM_MAX_{name.upper()}"
+    text = os.environ.get(variable, "")
+    if text and (not text.isdigit() or int(text) < 1):
+        raise InvalidInputError(variable, "a whole number, 1 or more", text, "correct or unset the variable")
+    return min(int(text), CAPS[name]) if text else CAPS[name]
+
+
+def check_networks(experiment: AnyExperiment) -> None:
+    """Refuse more networks in one run than the server takes.
+
+    Raises
+    ------
+    InvalidInputError : methods times repeats are too many
+    """
+    methods, repeats = len(experiment.methods), experiment.repeats
+    if methods * repeats > most("networks"):
+        got = f"{methods} methods x {repeats} repeats"
+        cure = "ask for fewer repeats or methods"
+        raise InvalidInputError("methods x repeats", f"at most {most('networks')} on this server", got, cure)
