@@ -5,7 +5,7 @@ PORT ?= 8501
 VENV := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format bench report soak fuzz screenshots clean
+.PHONY: help run test check format bench report soak load fuzz screenshots clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile
@@ -21,10 +21,12 @@ test: check ## everything that CI runs: check, then all tests
 	$(VENV) -m pytest -n 2 $(SPREAD) -m "browser and not soak" \
 	    tests/browser/test_server.py tests/browser/test_compare.py tests/browser
 
-check: .venv/test.stamp ## format, style and types
+check: .venv/test.stamp ## format, style, types, the Dockerfile, known faults of dependencies
 	$(VENV) -m ruff format --check .
 	$(VENV) -m ruff check .
 	$(VENV) -m mypy
+	.venv/bin/hadolint deploy/Dockerfile
+	$(VENV) -m tests.audit
 
 format: .venv/test.stamp ## format the code, and mend what ruff can mend
 	$(VENV) -m ruff check --fix .
@@ -39,6 +41,9 @@ report: .venv/run.stamp ## docs/reproduction.md and its figures, from the rows t
 
 soak: .venv/test.stamp ## half an hour of scripted use, watching the server's memory
 	$(VENV) -m pytest -s -m soak -o faulthandler_timeout=0 tests/browser/test_soak.py
+
+load: .venv/test.stamp ## thirty people at one server
+	PYTHONPATH=. $(VENV) benchmarks/load.py
 
 fuzz: .venv/test.stamp ## 10,000 generated files through the reader of one's own tables
 	$(VENV) -m pytest -s -m soak tests/tables/test_fuzz.py

@@ -107,7 +107,8 @@ def _listed(kind: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
 
 
 def _paper(options: argparse.Namespace) -> None:
-    settings = replace(Settings(), idle_seconds=math.inf)  # the machine may sleep meanwhile
+    # The machine may sleep meanwhile; and a run that is finished is kept, so one after the other.
+    settings = replace(Settings(), idle_seconds=math.inf, turn_seconds=math.inf)
     if options.scheduler:
         settings = replace(settings, scheduler=options.scheduler)
     with Engine(settings) as engine:

@@ -65,6 +65,7 @@ class Settings:
     memory : bytes that a worker may use before it is restarted, STEINGLM_MEMORY ("2GiB"), default 2 GiB
     active : runs that are queued, running or paused at one time, STEINGLM_ACTIVE, default 40
     per_person : those of one person among them, STEINGLM_PER_PERSON, default 4
+    turn_seconds : after which a run gives way to one that ran less, STEINGLM_TURN_SECONDS, default 3
     run_seconds : how long a run may take while it is running, STEINGLM_RUN_SECONDS, default without end
     kept : finished and stopped runs kept in memory, STEINGLM_KEPT, default 32
     store : folder of finished runs, STEINGLM_STORE, default steinglm/runs in the user's cache
@@ -78,6 +79,7 @@ class Settings:
     memory: int = field(default_factory=_variable("STEINGLM_MEMORY", parse_bytes, lambda: 2 * 2**30))
     active: int = field(default_factory=_variable("STEINGLM_ACTIVE", int, lambda: 40))
     per_person: int = field(default_factory=_variable("STEINGLM_PER_PERSON", int, lambda: 4))
+    turn_seconds: float = field(default_factory=_variable("STEINGLM_TURN_SECONDS", float, lambda: 3.0))
     run_seconds: float = field(default_factory=_variable("STEINGLM_RUN_SECONDS", float, lambda: math.inf))
     kept: int = field(default_factory=_variable("STEINGLM_KEPT", int, lambda: 32))
     store: Path = field(default_factory=_variable("STEINGLM_STORE", Path, _cache))
@@ -88,8 +90,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         positive = (
-            "workers", "memory", "active", "per_person", "run_seconds", "kept", "store_bytes", "store_runs",
-            "idle_seconds",
+            "workers", "memory", "active", "per_person", "turn_seconds", "run_seconds", "kept", "store_bytes",
+            "store_runs", "idle_seconds",
         )  # fmt: skip
         for name in positive:
             value = getattr(self, name)

@@ -169,17 +169,20 @@ class Engine:
         self._wake.set()
 
     def _waiting(self) -> list[Run]:
-        """Who starts next: those that were paused and go on; then everybody's first run, everybody's second, and so on.
+        """Who has a place next: everybody's first run, then everybody's second; of these the one that ran least."""
+        ranks = self._ranks()
+        waiting = [run for run in self._runs.values() if run.waits]
+        return sorted(waiting, key=lambda run: (ranks[run.name], run.seconds))
 
-        A run that has a place, or waits before another of the same owner, is one of the runs before it.
-        """
-        before = Counter(run.owner for run in self._runs.values() if run.occupies)
-        turns = []
-        for run in self._runs.values():
-            if run.state == "queued" and not run.occupies:
-                turns.append((not run.resumed, before[run.owner], run))
-                before[run.owner] += 1
-        return [run for _, _, run in sorted(turns, key=lambda turn: turn[:2])]
+    def _ranks(self) -> dict[str, int]:
+        """By name, how many active runs of the same owner go before each: those with a place, then the older ones."""
+        seen: Counter[str] = Counter()
+        ranks = {}
+        for run in sorted(self._runs.values(), key=lambda run: not run.occupies):
+            if run.active and run.state != "paused":
+                ranks[run.name] = seen[run.owner]
+                seen[run.owner] += 1
+        return ranks
 
     # The steward's thread, the only one that calls Dask
 
@@ -252,7 +255,9 @@ class Engine:
         """Give free places to those who wait."""
         with self._lock:
             free = places - sum(run.occupies for run in self._runs.values())
-            chosen = self._waiting()[: max(0, free)]
+            waiting = self._waiting()
+            free += self._take_turns(waiting[max(0, free) :])
+            chosen = waiting[: max(0, free)]
             begin = [run for run in chosen if not run.resumed]
             for run in chosen:
                 run.take_place()
@@ -262,6 +267,19 @@ class Engine:
             self.computed += 1
             table = run.held.dataset if run.held else None
             connection.begin(run.name, run.experiment.as_dict(), partial(self._settle, run), table)
+
+    def _take_turns(self, waiting: list[Run]) -> int:
+        """Let runs whose turn is over give way to those that ran less; how many places that frees."""
+        ranks = self._ranks()
+        over = [run for run in self._runs.values() if run.occupies and run.turn >= self.settings.turn_seconds]
+        over.sort(key=lambda run: (ranks[run.name], run.seconds), reverse=True)
+        freed = 0
+        for run, next_ in zip(over, waiting, strict=False):
+            if (ranks[next_.name], next_.seconds) >= (ranks[run.name], run.seconds):
+                break
+            run.give_way()
+            freed += 1
+        return freed
 
     def _order(self) -> None:
         with self._lock:

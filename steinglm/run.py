@@ -23,6 +23,7 @@ State = Literal["queued", "running", "paused", "finished", "stopped", "failed"]
 Row = tuple[str, int, int, str, float]  # method, repeat, epoch, quantity, value
 
 WAITING = "Waiting for a free worker; {}."
+TURNS = "Others have their turn; it goes on in a moment."
 LOST_WORKER = "A worker stopped; the run starts again as soon as another one is free."
 CATCHING_UP = "A worker stopped; the run was started again and is catching up."
 CAUGHT_UP = "A worker stopped; the run was started again and has caught up."
@@ -40,7 +41,7 @@ class Run:
     keep : whether its result may be written to the store
     name : unique among all runs of all engines
     state : queued, running, paused, finished, stopped or failed
-    ahead : runs that start before this one, while it is queued
+    ahead : runs that have a place before this one, while it waits
     error : what went wrong, for the page; the log has the details
     """
 
@@ -65,6 +66,7 @@ class Run:
         self.worker = ""  # address
         self.watched = time.monotonic()
         self._since: float | None = None  # when it began to run, or to run again
+        self._first: float | None = None  # when its first epoch came
         self._ran = 0.0
         self._viewers: dict[str, float] = {}
         self._lock, self._changed, self._result = lock, changed, result
@@ -187,16 +189,36 @@ class Run:
     # -- for the engine, which holds the lock ----------------------------------------------------------------------
 
     @property
+    def waits(self) -> bool:
+        """Whether it wants a worker's place: for its start, or to go on after a pause or after others' turns."""
+        return not self.occupies and self.state in ("queued", "running")
+
+    @property
     def resumed(self) -> bool:
-        """Whether it is queued for going on, and not for its start."""
-        return self.state == "queued" and self.limit is not None
+        """Whether it waits for going on, and not for its start."""
+        return self.waits and self.limit is not None
+
+    @property
+    def turn(self) -> float:
+        """Seconds that it has had its place and something to show: what loads or initializes is let alone."""
+        if self._since is None or self._first is None:
+            return 0.0
+        return time.monotonic() - max(self._since, self._first)
 
     def take_place(self) -> None:
         """It has a worker's place: a new run will say when it starts, a resumed one goes on at once."""
-        self.occupies = True
-        if self.resumed:
+        goes_on, self.occupies = self.resumed, True
+        if goes_on:
             self.state, self.limit = "running", None
             self._clock(True)
+            if self._note == TURNS:
+                self._note = ""
+
+    def give_way(self) -> None:
+        """Its turn is over: it holds where it is until it has a place again."""
+        self.limit, self.occupies = self.epoch, False
+        self._clock(False)
+        self._note = self._note or TURNS
 
     def started(self, worker: str) -> None:
         """A worker has begun, for the first time or again."""
@@ -214,6 +236,7 @@ class Run:
 
     def receive(self, epochs: Iterable[tuple[int, Iterable[tuple[str, int, str, float]]]]) -> None:
         """Append the rows of epochs that are not known yet."""
+        self._first = self._first or time.monotonic()
         for epoch, rows in epochs:
             last = self._epochs[-1] if self._epochs else -1
             if self._note in (LOST_WORKER, CATCHING_UP) and epoch >= last:
@@ -232,7 +255,7 @@ class Run:
         if self.active:
             self._result = result
             self._rows, self._epochs, self._ends = [], [], []
-            self._end("finished", CAUGHT_UP if self._note else "")
+            self._end("finished", "" if self._note in ("", TURNS) else CAUGHT_UP)
 
     def fail(self, error: str) -> None:
         """End the run with a message for the page."""

@@ -28,7 +28,9 @@ def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     with ExitStack() as stack:
         by_hand = "hand" in request.param
         scheduler = stack.enter_context(started_by_hand(folder)) if by_hand else ""
-        settings = Settings(workers=2, store=folder / "store", active=12, scheduler=scheduler)
+        settings = Settings(
+            workers=2, store=folder / "store", active=12, scheduler=scheduler, turn_seconds=1e9
+        )
         yield stack.enter_context(Engine(settings, trainer=FAKE))
 
 
@@ -287,6 +289,43 @@ def test_everybodys_first_run_goes_before_anybodys_second(engine: Engine) -> Non
     others[0].stop()
     wait(lambda: modest.state == "running")
     assert [run.ahead for run in (late, again, greedy[1], greedy[2])] == list(range(4))
+
+
+def test_runs_take_turns_so_that_everybody_sees_something_soon(engine: Engine) -> None:
+    before = engine.settings
+    engine.settings = replace(before, turn_seconds=0.5)
+    try:
+        experiments = [fresh(0.01, 300) for _ in range(5)]
+        runs = [engine.submit(experiment, owner=str(i)) for i, experiment in enumerate(experiments)]
+        wait(lambda: all(run.epoch >= 5 for run in runs))
+        assert not any(run.state == "finished" for run in runs)
+        second = engine.submit(endless(), owner="0")
+        assert second.ahead == 3  # after everybody's first
+        for run, experiment in zip(runs, experiments, strict=True):
+            assert stream(run) == expected(experiment)
+            assert run.message == ""
+        wait(lambda: second.epoch >= 1)
+    finally:
+        engine.settings = before
+
+
+def test_a_run_that_gave_way_can_be_paused_and_stopped(engine: Engine) -> None:
+    before = engine.settings
+    engine.settings = replace(before, turn_seconds=0.3)
+    try:
+        runs = [engine.submit(endless(), owner=str(i)) for i in range(3)]
+        wait(lambda: all(run.epoch >= 1 for run in runs))
+        wait(lambda: any(run.resumed and "Others have their turn" in run.message for run in runs))
+        waits = next(run for run in runs if run.resumed)
+        waits.pause()
+        at = held(waits)
+        assert waits.state == "paused" and held(waits) == at
+        waits.resume()
+        wait(lambda: waits.epoch > at)
+        waits.stop()
+        assert waits.state == "stopped"
+    finally:
+        engine.settings = before
 
 
 def test_one_person_may_have_so_many_runs(engine: Engine) -> None:
