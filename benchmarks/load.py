@@ -13,17 +13,12 @@ import time
 import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import psutil
-from streamlit.proto.Alert_pb2 import Alert
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.typing import Origin, Subprotocol
 
 from steinglm.dashboard import link
 from steinglm.settings import Experiment
+from tests import sessions
 from tests.browser import serving
 
 PEOPLE, WITHIN = 30, 30.0  # who come within so many seconds
@@ -52,58 +47,20 @@ class Person:
     errors: list[str] = field(default_factory=list)
 
 
-def _rerun(query: str, trigger: str = "") -> bytes:
-    message = BackMsg()
-    message.rerun_script.query_string = query
-    message.rerun_script.context_info.timezone = "UTC"
-    if trigger:
-        state = message.rerun_script.widget_states.widgets.add()
-        state.id, state.trigger_value = trigger, True
-    return bytes(message.SerializeToString())
-
-
-async def _run(socket: ClientConnection, message: bytes, person: Person) -> dict[str, float]:
-    """Run the script once; when its charts came, by "chart", and the identities of its buttons, by label."""
-    start = time.monotonic()
-    await socket.send(message)
-    found: dict[str, Any] = {}
-    async for data in socket:
-        got = ForwardMsg.FromString(data if isinstance(data, bytes) else data.encode())
-        kind = got.WhichOneof("type")
-        if kind == "delta":
-            element = got.delta.new_element
-            what = element.WhichOneof("type")
-            if what == "bidi_component":
-                found.setdefault("chart", time.monotonic() - start)
-            elif what == "button":
-                found[element.button.label] = element.button.id
-            elif what == "exception" or (what == "alert" and element.alert.format == Alert.ERROR):
-                person.errors.append(str(element)[:300])
-        elif kind == "script_finished":
-            return found
-    return found
-
-
 def _rows(url: str, key: str) -> str:
     with urllib.request.urlopen(f"{url}/runs/{key}/rows?since=0", timeout=30) as answer:
         return str(answer.read().decode())
 
 
-def _connected(url: str) -> connect:
-    address = url.replace("http", "ws") + "/_stcore/stream"
-    return connect(address, subprotocols=[Subprotocol("streamlit")], origin=Origin(url), max_size=None)
-
-
 async def _visit(url: str, person: Person, arrives: float, leaves: float) -> None:
     await asyncio.sleep(arrives)
     query = link.address("", person.experiment).lstrip("?")
-    async with _connected(url) as socket:
-        seen = await _run(socket, _rerun(query), person)
-        person.chart = seen.get("chart", math.inf)
-        train = next((seen[label] for label in seen if label == "**Train**"), None)
+    async with sessions.connected(url) as socket:
+        seen = await sessions.run(socket, query)
+        person.chart, person.errors = seen.charts_after, seen.errors
         start = time.monotonic()
-        if train is not None:  # else somebody else's run is there already
-            await _run(socket, _rerun(query, str(train)), person)
+        if train := seen.buttons.get("**Train**"):  # else somebody else's run is there already
+            person.errors += (await sessions.press(socket, query, train)).errors
         while time.monotonic() - start < 3 * POINT:
             if '"next":0' not in await asyncio.to_thread(_rows, url, person.experiment.key):
                 person.point = time.monotonic() - start
@@ -190,8 +147,8 @@ def main() -> int:
 
 async def _first(url: str) -> None:
     """One person looks at the default page, so that everything is loaded; then a moment's rest."""
-    async with _connected(url) as socket:
-        await _run(socket, _rerun(""), Person(Experiment()))
+    async with sessions.connected(url) as socket:
+        await sessions.run(socket, "")
     await asyncio.sleep(20)
 
 

@@ -12,6 +12,7 @@ DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "CHANGELOG.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "deploy" / "README.md",
     *sorted(ROOT.glob("docs/*.md")),
 ]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -76,6 +77,8 @@ def document(request: pytest.FixtureRequest) -> Path:
 
 def test_python_blocks_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # what an example writes does not stay
+    rows = "".join(f"{i % 17},{i % 5},{i % 17 + 3.5 * (i % 5)}\n" for i in range(200))
+    (tmp_path / "houses.csv").write_text("rooms,floors,price\n" + rows)
     run_blocks(document.read_text(), str(document))
 
 

@@ -61,4 +61,3 @@ def use(cleaned: Cleaned, file: str, options: Options, keep: bool) -> None:
     """Take a cleaned table into use; it is what Compare shows next."""
     own = OwnTable(hold(cleaned.dataset), cleaned, Source(file, options, cleaned.choices), keep)
     st.session_state["own"], st.session_state["own_chosen"] = own, True
-    st.session_state["dataset"] = own.name

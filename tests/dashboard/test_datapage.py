@@ -80,7 +80,7 @@ def test_the_table_is_compared_and_is_in_no_link_or_store(data: AppTest) -> None
     next(button for button in app.button if "Compare" in button.label).click()
     compare = AppTest.from_file(str(PAGES / "compare.py"), default_timeout=60)
     app.run()
-    for name in ("own", "own_chosen", "dataset"):
+    for name in ("own", "own_chosen"):
         compare.session_state[name] = app.session_state[name]
     compare.run()
     assert not compare.exception and not compare.error, shown(compare)
@@ -92,7 +92,7 @@ def test_the_table_is_compared_and_is_in_no_link_or_store(data: AppTest) -> None
     compare.selectbox(key="dataset").set_value("diabetes")
     compare.run()
     assert "On Diabetes" in shown(compare)
-    compare.selectbox(key="dataset").set_value(app.session_state["dataset"])
+    compare.selectbox(key="dataset").set_value(app.session_state["own"].name)
     compare.run()
     assert "On pasted.csv" in shown(compare) and not compare.exception
     assert not any(own.is_own(key) for key in server.engine().store.keys())  # noqa: SIM118
