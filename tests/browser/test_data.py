@@ -11,7 +11,7 @@ from tests.browser.test_compare import PATIENCE
 from tests.tables.test_corpus import X, Y, lines
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Download, Page
+    from playwright.sync_api import Browser, Download, Page
 
 EVIL = "<img src=x onerror=window.hurt=1><script>window.hurt=1</script>[c](javascript:window.hurt=1)"
 HOSTILE = lines(
@@ -29,7 +29,7 @@ def _downloaded(page: "Page", label: str) -> bytes:
 
 
 def test_a_hostile_table_does_nothing_in_the_page_the_report_or_a_spreadsheet(
-    page: "Page", app_url: str
+    page: "Page", app_url: str, browser: "Browser", tmp_path: Path
 ) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -49,11 +49,15 @@ def test_a_hostile_table_does_nothing_in_the_page_the_report_or_a_spreadsheet(
         str(value).startswith(("=", "+", "@")) for value in table.select_dtypes("str").to_numpy().ravel()
     )
     assert page.evaluate("window.hurt") is None
-    page.set_content(report.decode(), wait_until="load")
-    page.get_by_role("heading", name="Settings").wait_for(timeout=PATIENCE)
-    assert page.evaluate("window.hurt") is None
-    assert page.locator("img").count() == 0 and page.locator("a[href^=javascript]").count() == 0
-    assert all(url.startswith((app_url, "data:", "blob:")) for url in asked)
+    (tmp_path / "report.html").write_bytes(report)
+    with browser.new_context() as context:
+        opened = context.new_page()
+        opened.on("request", lambda request: asked.append(request.url))
+        opened.goto(f"file://{tmp_path}/report.html")
+        opened.get_by_role("heading", name="Settings").wait_for(timeout=PATIENCE)
+        assert opened.evaluate("window.hurt") is None
+        assert opened.locator("img").count() == 0 and opened.locator("a[href^=javascript]").count() == 0
+    assert all(url.startswith((app_url, "data:", "blob:", "file:")) for url in asked)
 
 
 @pytest.mark.parametrize(
