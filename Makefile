@@ -5,7 +5,7 @@ PORT ?= 8501
 VENV := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format bench report soak load fuzz screenshots clean
+.PHONY: help run test unit browser check format bench report soak load fuzz screenshots clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile
@@ -16,8 +16,14 @@ run: .venv/run.stamp ## start the app in the browser; PORT=8502 for another port
 # Files in their own order, the slow ones early: a long one at the end would leave the other workers idle.
 SPREAD := --dist loadfile --no-loadscope-reorder --durations=10
 
-test: check ## everything that CI runs: check, then all tests
+test: .venv/test.stamp ## everything that CI runs: check and the tests
+	$(MAKE) --jobs=2 check unit
+	$(MAKE) browser
+
+unit: .venv/test.stamp
 	$(VENV) -m pytest -n 3 $(SPREAD) -m "not browser and not soak"
+
+browser: .venv/test.stamp
 	$(VENV) -m pytest -n 2 $(SPREAD) -m "browser and not soak" \
 	    tests/browser/test_server.py tests/browser/test_compare.py tests/browser
 

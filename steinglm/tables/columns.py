@@ -191,11 +191,8 @@ def _words(name: str, values: pd.Series, decimal: str) -> Column:
             numbers[absent] = np.nan
             return _numbers(name, pd.Series(numbers[codes]), note=note)
     levels_there = [text for text, gone in zip(texts, absent, strict=True) if not gone]
-    strings = pd.Series(
-        np.array([None if gone else text for text, gone in zip(texts, absent, strict=True)], dtype=object)[
-            codes
-        ]
-    )
+    named = [None if gone else text for text, gone in zip(texts, absent, strict=True)]
+    strings = pd.Series(np.array(named, dtype=object)[codes], dtype=object)
     missing = int(counts[absent].sum())
 
     def column(kind: Kind, note: str) -> Column:

@@ -28,6 +28,7 @@ from steinglm.tables.reading import read
 
 __all__ = ["Opened", "open_apart", "open_here"]
 
+COMMAND = ("-m", "steinglm.tables.opening")
 PREVIEWED = 50  # rows
 MEMORY = 6 * 2**30  # bytes of addresses: the libraries reserve some that they never use
 
@@ -82,7 +83,7 @@ def open_apart(content: bytes, options: Options = AS_IT_COMES, limits: Limits = 
     path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "steinglm.tables.opening"],
+            [sys.executable, *COMMAND],
             input=asked + b"\n" + content,
             capture_output=True,
             timeout=limits.seconds,

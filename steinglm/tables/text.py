@@ -26,8 +26,10 @@ def read_text(content: bytes, options: Options, limits: Limits) -> Raw:
     if told := re.match(r"sep=(.)\r?\n", text):  # how Excel names the delimiter
         text = text[told.end() :]
         options = Options(told[1], options.header, options.decimal)
+    if options.delimiter is not None and len(options.delimiter) != 1:
+        raise InvalidInputError("delimiter", "one sign", repr(options.delimiter), "name the sign, such as ;")
     delimiter = options.delimiter or _delimiter(text)
-    lines = text.count("\n") + 1
+    lines = text.rstrip("\n").count("\n") + 1
     check_size(lines, len(_cells(text, delimiter)[0]), limits)
     frame = _parsed(text, delimiter, lines)
     if short := _short_rows(text, delimiter, frame.shape[1]):
