@@ -14,10 +14,16 @@ with guarded():
         "link holds it."
     )
     given = datapage.content()
-    known = st.session_state.get("opened")
-    options = datapage.options(known[1].sheets if known else ())
     if given is not None:
-        opened = datapage.open_it(given[0], options)
+        options = datapage.chosen(given[0])
+        sheets: tuple[str, ...] = ()
+        place = st.container()
+        try:
+            opened = datapage.open_it(given[0], options)
+            sheets = opened.sheets
+        finally:
+            with place:
+                datapage.options(given[0], sheets)
         datapage.show(opened)
         choices = datapage.choose(opened)
         cleaned = datapage.clean_it(opened, choices, given[1])

@@ -97,7 +97,9 @@ def variance(
     log = log and not share
     hidden = rows[(rows["layer"] >= 1) & (rows["layer"] < rows["layer"].max())]
     hidden = hidden[hidden["quantity"].isin([quantity, f"{quantity}_q10", f"{quantity}_q90"])]
-    depth, floor = hidden["layer"].max() if len(hidden) else 0, _floor(hidden["value"]) if log else -np.inf
+    depth = hidden["layer"].max() if len(hidden) else 0
+    # By the means: a unit along a redundant direction has a variance of 1e-30, and would flatten all curves.
+    floor = _floor(hidden.loc[hidden["quantity"] == quantity, "value"]) if log else -np.inf
     note = (
         f"mean and 10 to 90 % of {'directions' if share else 'units'}"
         + _over(hidden, ", median of")

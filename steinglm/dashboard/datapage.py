@@ -26,7 +26,7 @@ from steinglm.tables.limits import Limits
 from steinglm.tables.opening import Opened, open_apart
 from steinglm.tables.raw import Options
 
-__all__ = ["choose", "clean_it", "content", "open_it", "options", "report", "show"]
+__all__ = ["choose", "chosen", "clean_it", "content", "open_it", "options", "report", "show"]
 
 TYPES = [
     "csv",
@@ -54,38 +54,60 @@ EXAMPLE = "size, colour, price\n12, red, 3.5\n15, blue, 4.1\n…"
 
 
 def content() -> tuple[bytes, str] | None:
-    """The bytes that a person gives, and the name of their file; None before there are any."""
+    """The bytes that a person gives, and the name of their file, kept as long as the session; None before any."""
     how = st.segmented_control(
         "Where is it?", ("A file", "Paste it"), default="A file", required=True, key="how"
     )
     if how == "Paste it":
         text = st.text_area("The table", key="pasted", height=220, placeholder=EXAMPLE)
-        return (text.encode(), PASTED) if text.strip() else None
-    given = st.file_uploader("CSV, Parquet, Arrow, Excel or OpenDocument", TYPES, key="upload")
-    return None if given is None else (given.getvalue(), title_of(given.name))
+        new = (text.encode(), PASTED) if text.strip() else None
+    else:
+        given = st.file_uploader("CSV, Parquet, Arrow, Excel or OpenDocument", TYPES, key="upload")
+        new = None if given is None else (given.getvalue(), title_of(given.name))
+    if new is not None:
+        st.session_state["given"] = new
+    kept: tuple[bytes, str] | None = st.session_state.get("given")
+    if new is None and kept is not None:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.text(f"In use: {kept[1]}", width="content")
+            st.button("Forget it", type="tertiary", on_click=_forget)
+    return kept
 
 
-def options(sheets: Sequence[str] = ()) -> Options:
-    """How to read the file, where the reader's guess is wrong."""
-    with st.expander("How it is read"), st.container(horizontal=True, gap="medium"):
-        delimiter = st.selectbox(
-            "Columns are separated by", DELIMITERS, None, key="delimiter", placeholder="as found"
-        )
-        header = st.selectbox(
-            "The first row holds names", ("yes", "no"), None, key="header", placeholder="as found"
-        )
-        decimal = st.selectbox("Decimal sign", (".", ","), None, key="decimal", placeholder="as found")
-        sheet = (
-            st.selectbox("Sheet", sheets, None, key="sheet", placeholder="as found")
-            if len(sheets) > 1
-            else None
-        )
+def _forget() -> None:
+    for name in ("given", "opened", "cleaned"):
+        st.session_state.pop(name, None)
+
+
+def chosen(content: bytes) -> Options:
+    """What the person has said about how this file is to be read."""
+
+    def said(name: str) -> str | None:
+        value: str | None = st.session_state.get(f"{name}{_of([content])}")
+        return value
+
+    header = said("header")
     return Options(
-        DELIMITERS[delimiter] if delimiter else None,
+        DELIMITERS.get(said("delimiter") or ""),
         None if header is None else header == "yes",
-        decimal,
-        sheet,
+        said("decimal"),
+        said("sheet"),
     )
+
+
+def options(content: bytes, sheets: Sequence[str] = ()) -> None:
+    """How to read the file, where the reader's guess is wrong; `chosen` gives what was said at the next run."""
+    end = _of([content])
+    found = "as found"
+    with st.expander("How it is read"), st.container(horizontal=True, gap="medium"):
+        st.selectbox("The first row holds names", ("yes", "no"), None, key=f"header{end}", placeholder=found)
+        if sheets:
+            st.selectbox("Sheet", sheets, None, key=f"sheet{end}", placeholder=found)
+        else:
+            st.selectbox(
+                "Columns are separated by", DELIMITERS, None, key=f"delimiter{end}", placeholder=found
+            )
+            st.selectbox("Decimal sign", (".", ","), None, key=f"decimal{end}", placeholder=found)
 
 
 def open_it(content: bytes, options: Options) -> Opened:
@@ -166,7 +188,7 @@ def choose(opened: Opened) -> Choices:
     return Choices(target, task, missing, tails or "keep", tuple(left_out))
 
 
-def _of(names: Sequence[str]) -> str:
+def _of(names: Sequence[object]) -> str:
     """A key's end that tells one table's widgets from another's."""
     return hashlib.sha256(repr(names).encode()).hexdigest()[:8]
 

@@ -41,7 +41,8 @@ def report(
     source : of a person's own table, for the code
     """
     charts = [_figure(figure, sentence, first=i == 0) for i, (figure, sentence) in enumerate(figures)]
-    settings = [(name.replace("_", " "), str(value)) for name, value in experiment.as_dict().items()]
+    values = experiment.as_dict() | ({} if source is None else {"dataset": source.file})
+    settings = [(name.replace("_", " "), str(value)) for name, value in values.items()]
     made = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     parts = [
         "<!doctype html>",

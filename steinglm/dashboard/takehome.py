@@ -12,7 +12,7 @@ from steinglm.dashboard.measure import initial_rows, title
 from steinglm.dashboard.report import report
 from steinglm.engine import Run
 from steinglm.experiment import Experiment, Result
-from steinglm.export import as_csv, as_parquet, code, weights
+from steinglm.export import Source, as_csv, as_parquet, code, weights
 
 __all__ = ["show"]
 
@@ -24,20 +24,19 @@ def show(experiment: Experiment, view: View, run: Run | None) -> None:
         st.caption(
             "Opens this page with these settings; with the seed, the same run."
             if source is None
-            else "Opens this page with these settings, on the data set that comes first: a link never holds your table."
+            else "Opens this page with these settings on Abalone: a link never holds your table."
         )
         st.code(link.address(str(st.context.url or ""), experiment, view), language=None, wrap_lines=True)
     with st.popover("Code", icon=":material/code:"):
         st.caption("Reproduces this run with the library." + (" Save it beside your file." if source else ""))
         st.code(code(experiment, source), language="python")
     with st.popover("Save", icon=":material/download:"):
-        _downloads(experiment, view, run)
+        _downloads(experiment, view, run, source)
 
 
-def _downloads(experiment: Experiment, view: View, run: Run | None) -> None:
-    name = (
-        f"steinglm-{experiment.dataset.split(':')[0]}-{experiment.key}"  # of a model or a table only the kind
-    )
+def _downloads(experiment: Experiment, view: View, run: Run | None, source: Source | None) -> None:
+    kind = title(experiment.dataset).replace(" ", "_").lower()
+    name = f"steinglm-{kind}-{experiment.key}"
     result = run.result() if run is not None and run.state == "finished" else None
     layers = partial(initial_rows, experiment)
     _download("Layers, CSV", lambda: as_csv(layers()), f"{name}-layers.csv")
@@ -47,7 +46,7 @@ def _downloads(experiment: Experiment, view: View, run: Run | None) -> None:
         _download("Losses, Parquet", lambda: as_parquet(_losses(run)), f"{name}-losses.parquet")
     if result is not None:
         _download("Weights, safetensors", partial(weights, result), f"{name}.safetensors")
-    _download("Report, HTML", partial(_report, experiment, view, result), f"{name}.html")
+    _download("Report, HTML", partial(_report, experiment, view, result, source), f"{name}.html")
     st.caption("Each chart saves itself as SVG or PNG." if result is not None else "Weights: after training.")
 
 
@@ -61,7 +60,8 @@ def _losses(run: Run) -> pd.DataFrame:
     return pd.DataFrame(run.rows(), columns=["method", "repeat", "epoch", "quantity", "value"])
 
 
-def _report(experiment: Experiment, view: View, result: Result | None) -> bytes:
+def _report(experiment: Experiment, view: View, result: Result | None, source: Source | None) -> bytes:
+    """Made when it is asked for, outside of the session: what is the session's comes as an argument."""
     rows = initial_rows(experiment)
     headline = words.headline(rows, experiment, title(experiment.dataset))
     results = pd.DataFrame() if result is None else table.tidy(result)

@@ -41,7 +41,9 @@ LIKELY = (
 )
 FEW_VALUES = 10  # whole numbers of no more different values are classes
 MOST_CLASSES = 50
-FEWEST = 10  # rows: of a table, and of a class
+FEWEST = 20  # rows of a table: ten are then left to train on
+FEWEST_OF_CLASS = 10
+OFTEN = 5  # rows in which a level must come up to have a column of its own
 LEVELS = (20, 10, 5, 3, 2)  # of a category: as many as the bound on encoded columns allows
 RARE = 0.005  # share of the rows below which a level is rare
 HEAVY = 30.0  # kurtosis, of a normal distribution 3
@@ -131,6 +133,8 @@ def guess(columns: Sequence[Column], choices: Choices = NONE_MADE) -> Choices:
     ------
     InvalidInputError : a target that is no usable column of the table, an unknown task or word
     """
+    for name in choices.leave_out:
+        check_choice("leave_out", name, tuple(column.name for column in columns))
     target = guess_target(columns) if choices.target is None else choices.target
     own = _named(columns, target)
     chosen = replace(choices, target=target)
@@ -266,11 +270,15 @@ def clean(
         values = column.values[kept].reset_index(drop=True)
         if column.kind == "category":
             values = _levelled(column.name, values, most, report)
+            if values.nunique() == 1:
+                continue
         else:
             values = _filled(column, values)
             if column.name in tails:
                 values = _tamed(column.name, values, chosen.tails, report)
         parts[column.name] = values
+    if not parts:
+        raise InvalidInputError("table", "one input that varies", "none", "choose another table or target")
     X = pd.DataFrame(parts)
     y = response[kept].reset_index(drop=True)
     if y.nunique() < 2:
@@ -284,7 +292,7 @@ def clean(
         title=title,
     )
     encoded = sum(values.nunique() if values.dtype == object else 1 for values in parts.values())
-    return Cleaned(dataset, chosen, tuple(report), len(columns[0].values), len(inputs), encoded)
+    return Cleaned(dataset, chosen, tuple(report), len(columns[0].values), len(parts), encoded)
 
 
 def _digest(X: pd.DataFrame, y: pd.Series, choices: Choices) -> str:
@@ -311,17 +319,17 @@ def _response(
         cure = "choose regression, or a response with fewer values"
         got = f"{len(counts):,} in {column.name!r}"
         raise InvalidInputError("classes", f"at most {MOST_CLASSES}", got, cure)
-    rare = counts[counts < FEWEST]
+    rare = counts[counts < FEWEST_OF_CLASS]
     if len(rare) and len(counts) - len(rare) >= 2:
         there &= ~column.values.isin(rare.index).to_numpy()
         names = ", ".join(f"“{_shown(name)}”" for name in rare.index[:5])
         report.append(
             (
                 column.name,
-                f"{_rows_of(int(rare.sum()))} of classes with fewer than {FEWEST} rows dropped: {names}",
+                f"{_rows_of(int(rare.sum()))} of classes with fewer than {FEWEST_OF_CLASS} rows dropped: {names}",
             )
         )
-        counts = counts[counts >= FEWEST]
+        counts = counts[counts >= FEWEST_OF_CLASS]
     if choices.task == "binary" and len(counts) != 2:
         cure = "choose classes of any number as the task, or another response"
         raise InvalidInputError(
@@ -393,7 +401,10 @@ def _levelled(name: str, values: pd.Series, most: int, report: list[tuple[str, s
     """A category with rare levels merged into one, and no more levels than there may be."""
     values = values.where(values.notna(), ABSENT).astype(object)
     counts = values.value_counts()
-    rare = counts[counts < max(5, RARE * len(values))].index
+    rare = counts[counts < max(OFTEN, RARE * len(values))].index
+    if len(rare) == len(counts):
+        report.append((name, f"left out: none of its {len(counts)} levels comes up in {OFTEN} rows or more"))
+        return pd.Series(OTHER, values.index)
     kept = counts.index.difference(rare, sort=False) if len(rare) > 1 else counts.index
     if len(kept) + (len(kept) < len(counts)) > most:
         kept = kept[: most - 1]

@@ -37,8 +37,8 @@ MISSING = {
     "<na>",
     "nat",
 }
-YES = {"true", "t", "yes", "y", "on", "1"}
-NO = {"false", "f", "no", "n", "off", "0"}
+YES = {"true", "t", "yes", "y", "on", "1", "ja", "oui", "si", "sí"}
+NO = {"false", "f", "no", "n", "off", "0", "nein", "non"}
 NEARLY = 0.95  # of the values that are there: what nearly all of them are, the column is
 LONG = 60  # characters: on average a text, not the name of a level
 MANY_LEVELS = 50  # a column of more levels is a text if they hardly repeat
@@ -204,7 +204,7 @@ def _words(name: str, values: pd.Series, decimal: str) -> Column:
         return column("constant", f"“{levels_there[0][:40]}” in every row")
     repeated = there / len(levels_there)
     length = sum(map(len, levels_there)) / len(levels_there)
-    if len(levels_there) == there > 20 and length <= LONG:
+    if len(levels_there) == there >= 10 and length <= LONG:
         return column("identifier", "a different text in every row")
     if length > LONG or (len(levels_there) > MANY_LEVELS and repeated < 2):
         return column("text", "free text")

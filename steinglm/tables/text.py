@@ -70,7 +70,10 @@ def _lines(text: str) -> str:
     if "\x00" in text or sum(map(head.count, "\x01\x02\x03\x04\x05\x06\x0e\x0f\ufffd")) > len(head) / 50:
         got = "bytes that are no text"
         raise InvalidInputError(
-            "file", "CSV, Parquet, Arrow or Excel", got, "save the table in one of these formats"
+            "file",
+            "CSV, Parquet, Arrow, Excel or OpenDocument",
+            got,
+            "save the table in one of these formats",
         )
     return text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\n")
 

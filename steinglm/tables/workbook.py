@@ -85,8 +85,8 @@ def _sheet(names: Sequence[str], wanted: str | None, book: CalamineWorkbook) -> 
         return wanted
     if not names:
         raise InvalidInputError("file", "a workbook with a sheet", "none", "choose another file")
-    filled = (name for name in names if book.get_sheet_by_name(name).height)
-    return next(filled, names[0])
+    sizes = [(sheet := book.get_sheet_by_name(name)).height * (sheet.width > 1) for name in names]
+    return next((name for name, size in zip(names, sizes, strict=True) if size > 1), names[0])
 
 
 def _fill_merged(rows: list[list[Any]], ranges: Iterable[Range], start: tuple[int, int]) -> int:

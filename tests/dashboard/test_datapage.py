@@ -46,10 +46,41 @@ def test_a_pasted_table_is_shown_with_kinds_guesses_and_a_report(data: AppTest) 
     assert "when,left out: dates and times are left out" in tables(app)
 
 
+def test_the_table_is_still_there_when_one_comes_back_and_choices_belong_to_a_file(data: AppTest) -> None:
+    app = pasted(data, lines("x;y", X, Y, sep=";"))
+    box = next(each for each in app.selectbox if each.key and each.key.startswith("delimiter"))
+    box.set_value("semicolon ;")
+    app.run()
+    app.segmented_control(key="how").set_value("A file")
+    app.run()
+    assert not app.exception and "In use: pasted.csv" in shown(app)
+    assert next(metric.value for metric in app.metric) == "40 of 40"
+    assert (
+        next(each.value for each in app.selectbox if (each.key or "").startswith("delimiter"))
+        == "semicolon ;"
+    )
+    app.segmented_control(key="how").set_value("Paste it")
+    app.run()
+    app.text_area(key="pasted").set_value(PLAIN)
+    app.run()
+    assert next(each.value for each in app.selectbox if (each.key or "").startswith("delimiter")) is None
+    app.segmented_control(key="how").set_value("A file")
+    app.run()
+    next(button for button in app.button if button.label == "Forget it").click()
+    app.run()
+    assert not app.exception and not app.metric
+
+
+def test_how_to_read_a_file_can_be_changed_where_it_could_not_be_read(data: AppTest) -> None:
+    app = pasted(data, "a|b\n" + "1|2|3\n" * 30)
+    assert "3 cells in line 2" in shown(app)
+    assert any((each.key or "").startswith("delimiter") for each in app.selectbox)
+
+
 def test_a_bad_table_is_one_message(data: AppTest) -> None:
     app = pasted(data, "only one column\n1\n2\n")
     assert not app.exception
-    assert "one input beside the response" in shown(app) or "10 or more rows" in shown(app)
+    assert "one input beside the response" in shown(app) or "20 or more rows" in shown(app)
 
 
 def test_leaks_and_heavy_tails_are_pointed_out(data: AppTest) -> None:

@@ -14,8 +14,9 @@ import pyarrow.parquet
 import pytest
 import xlsxwriter
 
-from steinglm.datasets import design
+from steinglm.datasets import design, hold
 from steinglm.exceptions import InvalidInputError
+from steinglm.experiment import Experiment, initialize
 from steinglm.tables.cleaning import NONE_MADE, Choices, Cleaned, clean, guess_target, leaks
 from steinglm.tables.columns import Column, understand
 from steinglm.tables.limits import Limits
@@ -203,7 +204,7 @@ def test_control_characters_leave_names() -> None:
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"x" * 600, ["Excel"]),
         (lines("only", X).encode(), ["one input beside the response"]),
         (lines("x,y", ["a"] * N, Y).encode(), ["one input beside the response"]),
-        (lines("x,y", X[:9], Y[:9]).encode(), ["10 or more rows", "got 9"]),
+        (lines("x,y", X[:9], Y[:9]).encode(), ["20 or more rows", "got 9"]),
     ],
     ids=["empty", "blank", "no rows", "one row", "a picture", "gzip", "zip", "Parquet", "Arrow", "xls", "one column",
          "constant", "nine rows"],
@@ -318,7 +319,7 @@ def test_missing_values_are_dropped_or_filled_as_chosen_with_counts() -> None:
 
 def test_a_table_whose_rows_all_miss_something_says_what_to_do() -> None:
     content = lines("a,b,y", ["", *X[1:20], *[""] * 20], [*[""] * 20, *X[20:]], Y)
-    refused(content, "10 or more rows", "impute", choices=Choices("y", missing="drop"))
+    refused(content, "20 or more rows", "impute", choices=Choices("y", missing="drop"))
     assert len(cleaned(content).dataset.y) == N
 
 
@@ -545,3 +546,35 @@ def test_columns_that_tell_the_class_are_pointed_out() -> None:
     assert set(dict(leaks(list(columns.values()), "label", "multiclass"))) == {"code", "number"}
     two = lines("x,code,label", rng.normal(size=300), ["p", "q"] * 150, ["yes", "no"] * 150)
     assert set(dict(leaks(list(opened(two)[1].values()), "label", "binary"))) == {"code"}
+
+
+def test_levels_that_hardly_come_up_make_no_input_at_all() -> None:
+    levels = [f"L{i % 19}" for i in range(N)]
+    made = cleaned(lines("c,x,y", levels, X, Y))
+    assert made.inputs == 1 and "c" not in made.dataset.X
+    assert "c: left out: none of its 19 levels comes up in 5 rows or more" in report(made)
+    _, columns = opened(lines("name,x,y", [f"P{i}" for i in range(12)], X[:12], Y[:12]))
+    assert columns["name"].kind == "identifier"
+
+
+def test_a_column_to_leave_out_must_be_there() -> None:
+    refused(PLAIN, "leave_out must be one of x, y, got z", choices=Choices("y", leave_out=("z",)))
+
+
+def test_the_smallest_table_can_be_initialized() -> None:
+    made = cleaned(lines("x,y", X[:20], Y[:20]))
+    held = hold(made.dataset)
+    assert len(initialize(Experiment(dataset=held.dataset.name, depth=2))) > 0
+
+
+def test_the_first_sheet_that_is_a_table_is_taken() -> None:
+    def fill(book: xlsxwriter.Workbook) -> None:
+        notes = book.add_worksheet("notes")
+        notes.write_column(0, 0, ["See sheet 2", "and nothing else"])
+        sheet = book.add_worksheet("data")
+        sheet.write_row(0, 0, ["x", "y"])
+        for i in range(N):
+            sheet.write_row(1 + i, 0, [X[i], Y[i]])
+
+    raw, columns = opened(workbook(fill))
+    assert "Sheet “data” of 2." in raw.notes and set(columns) == {"x", "y"}
