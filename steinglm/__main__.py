@@ -209,17 +209,18 @@ def _own_table(options: argparse.Namespace) -> Held | None:
     return hold(cleaned.dataset)
 
 
-def _experiment(options: argparse.Namespace, dataset: str) -> Experiment:
+def _experiment(options: argparse.Namespace, dataset: str | None = None) -> Experiment:
+    """The experiment of a command line; `dataset` stands for the table of --data."""
     other = ("command", "format", "dataset", *TABLE_OPTIONS)
     settings = {name: value for name, value in vars(options).items() if name not in other}
-    settings["dataset"] = dataset
+    settings["dataset"] = dataset or options.dataset
     settings["methods"] = tuple(name.strip() for name in options.methods.split(",") if name.strip())
     return Experiment(**settings)
 
 
 def _compare(options: argparse.Namespace) -> None:
     held = _own_table(options)  # in memory as long as this name is
-    experiment = _experiment(options, held.dataset.name if held else options.dataset)
+    experiment = _experiment(options, held.dataset.name if held else None)
     task = datasets.load(experiment.dataset).task
     with tqdm(total=experiment.epochs, unit="epoch", file=sys.stderr) as bar:
         for step in train(experiment):
