@@ -194,7 +194,9 @@ def test_a_presentation_has_large_charts_no_side_bar_and_a_way_back(page: "Page"
     page.get_by_test_id("stSidebar").wait_for(state="hidden", timeout=PATIENCE)
     tops = [page.get_by_role("region", name=name).bounding_box() for name in (SIGNAL, SPECTRUM, LEARNING)]
     assert len({box["y"] for box in tops if box}) == 1  # side by side at 1440 px
-    page.get_by_test_id("stMainBlockContainer").get_by_text("Presentation").click()  # the side bar's goes later
+    page.get_by_test_id("stMainBlockContainer").get_by_text(
+        "Presentation"
+    ).click()  # the side bar's goes later
     page.get_by_role("slider", name="Depth").wait_for(timeout=PATIENCE)
 
 
