@@ -61,8 +61,8 @@ async def _rerun(socket: ClientConnection, query: str, trigger: str = "") -> See
         kind = got.WhichOneof("type")
         if kind == "delta":
             _note(seen, got.delta.new_element, time.monotonic() - start)
-        elif kind == "script_finished":
-            break
+        elif kind == "script_finished" and got.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
+            break  # else it gave way to another run, which follows
     return seen
 
 
