@@ -21,7 +21,7 @@ from steinglm.tables.cleaning import (
     heavy,
     leaks,
     targets,
-)  # fmt: skip
+)
 from steinglm.tables.limits import Limits
 from steinglm.tables.opening import Opened, open_apart
 from steinglm.tables.raw import Options

@@ -14,7 +14,7 @@ from scipy.special import expit
 from steinglm.datasets.dataset import Dataset
 from steinglm.exceptions import InvalidInputError
 
-__all__ = ["LINKS", "MODELS", "Model", "load", "multi_index"]
+__all__ = ["LINKS", "MODELS", "Model", "frame", "load", "multi_index"]
 
 
 def _weights(u: np.ndarray) -> np.ndarray:
@@ -55,6 +55,12 @@ LINKS: dict[str, Callable[[np.ndarray], np.ndarray]] = {  # (n, k) -> (n,), or (
 }
 
 
+def frame(d: int, k: int, generator: np.random.Generator) -> np.ndarray:
+    """A (d, k) matrix with orthonormal columns, uniform over such matrices and the same from every LAPACK."""
+    Q, R = np.linalg.qr(generator.standard_normal((d, k)))
+    return np.asarray(Q * np.sign(np.diag(R)))
+
+
 def multi_index(
     n: int, d: int, k: int, *, link: str, noise: float, generator: np.random.Generator
 ) -> Dataset:
@@ -77,8 +83,7 @@ def multi_index(
     ((100, 5), (5, 2))
     """
     _check(n, d, k, link, noise)
-    A, R = np.linalg.qr(generator.standard_normal((d, k)))
-    A = A * np.sign(np.diag(R))  # uniform, and the same from every LAPACK
+    A = frame(d, k, generator)
     x = generator.standard_normal((n, d))
     y = LINKS[link](x @ A)
     y = y + noise * generator.standard_normal(y.shape)

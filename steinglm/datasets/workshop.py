@@ -15,6 +15,7 @@ from scipy.special import expit
 
 from steinglm.checks import check_choice, check_positive, check_whole
 from steinglm.datasets.dataset import Dataset
+from steinglm.datasets.synthetic import frame
 from steinglm.exceptions import InvalidInputError
 
 __all__ = ["COMBINATIONS", "DISTRIBUTIONS", "LIMITS", "LINKS", "PREFIX", "Recipe", "load", "parse"]
@@ -188,8 +189,7 @@ def load(name: str) -> Dataset:
     recipe = parse(name)
     generator = np.random.default_rng(recipe.seed)
     d, k = recipe.inputs, len(recipe.links)
-    B, R = np.linalg.qr(generator.standard_normal((d, k)))
-    B = B * np.sign(np.diag(R))  # uniform, and the same from every LAPACK
+    B = frame(d, k, generator)
     x = DISTRIBUTIONS[recipe.distribution](recipe.rows, d, generator)  # (n, d)
     signal = _response(x @ B, recipe)
     sd = signal.std() or 1.0  # a relu of one direction may be 0 in every one of few rows
