@@ -51,8 +51,8 @@ soak: .venv/test.stamp ## half an hour of scripted use, watching the server's me
 load: .venv/test.stamp ## thirty people at one server
 	PYTHONPATH=. $(VENV) benchmarks/load.py
 
-fuzz: .venv/test.stamp ## 10,000 generated files through the reader of one's own tables
-	$(VENV) -m pytest -s -m soak tests/tables/test_fuzz.py
+fuzz: .venv/test.stamp ## 10,000 generated files through the reader of one's own tables, and 10,000 links
+	$(VENV) -m pytest -s -m soak tests/tables/test_fuzz.py tests/dashboard/test_link.py
 
 screenshots: .venv/test.stamp ## the main page in light and dark, wide and narrow
 	$(VENV) -m tests.browser.screenshots

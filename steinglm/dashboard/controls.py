@@ -23,8 +23,9 @@ from steinglm.mlp import ACTIVATIONS
 from steinglm.settings import MAX_SEED, OUTPUTS
 from steinglm.stein import SCORES
 
-__all__ = ["apply", "choices", "next_seed"]
+__all__ = ["CHARTS", "apply", "choices", "moved", "next_seed"]
 
+CHARTS = "comparison"  # the key of the page's charts, which tell of moves
 OUTPUT_TITLES = {"paper": "for SteinGLM", "glm": "for all", "own": "for none"}
 # What the widgets offer, narrower than what the library takes: a page is shared, and a slider has an end.
 LIMITS: dict[str, tuple[float, float]] = {
@@ -86,6 +87,11 @@ def next_seed() -> None:
     st.session_state["link"] = st.query_params.to_dict()
 
 
+def moved() -> None:
+    """The browser went to another link; a callback of the charts."""
+    st.session_state["moved"] = True
+
+
 def _keep(view: View) -> None:
     """Write the view back, so that widgets which are drawn later in the script find it."""
     for field in fields(view):
@@ -95,10 +101,12 @@ def _keep(view: View) -> None:
 def _follow_link() -> None:
     """Put a link's settings into the widgets: when the page opens, or the browser moves to another link.
 
+    Another query alone is no move: what a person changes quickly comes with the address of the time before.
     Streamlit forgets widgets that are not drawn, so they are filled again after another page or a presentation.
     """
     query, known = st.query_params.to_dict(), st.session_state.get("link")
-    if known is None or query not in ({}, known):
+    came = st.session_state.pop("moved", False) or CHARTS not in st.session_state
+    if known is None or (came and query not in ({}, known)):
         settings, view, messages = link.decode(query)
         settings, beyond = _within_limits(settings)
         _fill(settings)

@@ -281,7 +281,7 @@ class Chart {
 
 class View {
   constructor(parent, data) {
-    Object.assign(this, { charts: new Map(), told: [], known: "" });
+    Object.assign(this, { charts: new Map(), at: 0 });
     this.methods = make("ul", { class: "methods", "aria-label": "Methods" });
     this.panels = make("div", { class: "panels" });
     this.root = make("div", { class: "live" }, this.methods, this.panels);
@@ -289,6 +289,9 @@ class View {
     const styled = new Promise(resolve => { sheet.onload = sheet.onerror = resolve; });
     parent.append(sheet, this.root);
     page.views.add(this);
+    // While it is captured, so that Python hears of it before, or with, Streamlit's own request for the new address.
+    this.moved = () => this.data.moves && this.keep("moved", Date.now());
+    addEventListener("popstate", this.moved, true);
     this.ready = Promise.all([styled, loadPlotly(data.assets.plotly)]).then(([, Plotly]) => { page.Plotly = Plotly; });
   }
 
@@ -311,7 +314,7 @@ class View {
       if (!chart.root.isConnected) this.panels.append(chart.root);
       chart.update(panel);
     }
-    this.adopt(data.look);
+    if (data.look) this.adopt(data.look);
     this.drawMethods();
     this.drawCharts();
   }
@@ -321,23 +324,19 @@ class View {
     return { hidden: [...page.hidden].sort(), scales: scales.sort() };
   }
 
-  // Report how a person has set the charts; Python sends it back, by when they may be set otherwise again.
+  // Report how a person has set the charts; `at` tells Python's answer to it from one that has not seen it yet.
   tell() {
-    this.told.push(JSON.stringify(this.look));
-    // Not a trigger, of which a run of the script that is overtaken may lose one; `at` makes the same look again a change.
-    this.keep("look", { ...this.look, at: Date.now() });
+    this.at = Date.now();
+    // Not a trigger, of which a run of the script that is overtaken may lose one.
+    this.keep("look", { ...this.look, at: this.at });
   }
 
-  // Follow Python where it says something new: a link, and not an echo of what it was told.
-  adopt(look) {
-    const text = JSON.stringify(look), echo = this.told.indexOf(text);
-    if (echo >= 0) this.told.splice(0, echo + 1);
-    else if (text !== this.known) {
-      page.hidden = new Set(look.hidden);
-      const scales = new Map(look.scales.map(each => each.split(":")));
-      for (const [name, chart] of this.charts) chart.setScale(scales.get(name) ?? null);
-    }
-    this.known = text;
+  // Follow Python (a link, say) as soon as it knows what it was told last.
+  adopt({ hidden, scales, at }) {
+    if (this.at && at !== this.at) return;
+    page.hidden = new Set(hidden);
+    const own = new Map(scales.map(each => each.split(":")));
+    for (const [name, chart] of this.charts) chart.setScale(own.get(name) ?? null);
   }
 
   // One at a time, so that the first is seen before the last is drawn.
@@ -369,6 +368,7 @@ class View {
 
   destroy() {
     page.views.delete(this);
+    removeEventListener("popstate", this.moved, true);
     for (const chart of this.charts.values()) chart.destroy();
     this.root.remove();
   }

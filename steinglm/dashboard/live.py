@@ -11,7 +11,7 @@ import json
 import math
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -89,8 +89,9 @@ def live(
     key: str,
     legend: bool = True,
     presentation: bool = False,
-    look: Look = Look(),
+    look: Look | None = None,
     on_look: Callable[[Look], None] | None = None,
+    on_moved: Callable[[], None] | None = None,
 ) -> Events:
     """Show panels side by side (stacked where narrow) under one legend that hides a method in all of them.
 
@@ -100,14 +101,18 @@ def live(
     key : stable for the life of the page; under it the elements are kept
     legend : show the legend; every component of the page obeys it, so one is enough
     presentation : larger letters, thicker lines
-    look : as the charts are to be set; the browser follows where this changes, and else keeps its own
+    look : as the charts are to be set, which a browser follows that has told nothing newer; None leaves it alone
     on_look : called with what a person has set, before the script runs again
+    on_moved : called where the browser went back or forth in its history. The query alone does not tell: one that is
+        sent soon after the script wrote another is the old one
     """
 
+    def told() -> dict[str, Any]:
+        return dict(st.session_state.get(key, {}).get("look") or {})
+
     def looked() -> None:
-        told = st.session_state[key].get("look")
-        if told and on_look is not None:
-            on_look(Look(tuple(told["hidden"]), tuple(told["scales"])))
+        if on_look is not None and (new := told()):
+            on_look(Look(tuple(new["hidden"]), tuple(new["scales"])))
 
     data = {
         "assets": _assets(),
@@ -115,9 +120,15 @@ def live(
         "panels": [_described(panel) for panel in panels],
         "legend": legend,
         "presentation": presentation,
-        "look": {"hidden": sorted(look.hidden), "scales": sorted(look.scales)},
+        "moves": on_moved is not None,
+        "look": look and {**asdict(look), "at": told().get("at", 0)},
     }
-    callbacks = {"on_about_change": _ignore, "on_state_change": _ignore, "on_look_change": looked}
+    callbacks = {
+        "on_about_change": _ignore,
+        "on_state_change": _ignore,
+        "on_look_change": looked,
+        "on_moved_change": on_moved or _ignore,
+    }
     result = _component()(key=key, data=data, **callbacks)
     return Events(about=str(result.get("about") or ""), state=str(result.get("state") or ""))
 
@@ -260,7 +271,7 @@ def _template(name: str) -> dict[str, Any]:
 
 
 def _ignore() -> None:
-    """A trigger is read from the result, not in a callback; Streamlit wants one to declare it."""
+    """For what is read from the result, not in a callback; Streamlit wants one to declare it."""
 
 
 @cache

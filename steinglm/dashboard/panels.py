@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
-from steinglm.dashboard import charts, sketch, words
+from steinglm.dashboard import charts, controls, sketch, words
 from steinglm.dashboard.explain import TOPICS
 from steinglm.dashboard.link import RECOVERY, SPECTRA, VARIANCES, View
 from steinglm.dashboard.live import Look, Panel, feed_url, live
@@ -33,10 +33,11 @@ def show(rows: pd.DataFrame, experiment: Experiment, run: Run | None, view: View
     losses = learning(experiment, run, view, {label: own.history for label, (_, own) in pinned.items()})
     events = live(
         [*own, losses],
-        key="comparison",
+        key=controls.CHARTS,
         presentation=view.presentation,
         look=Look(view.hidden, view.scales),
         on_look=_looked,
+        on_moved=controls.moved,
     )
     _choices(experiment)
     if events.about in TOPICS:

@@ -187,6 +187,22 @@ def test_hidden_methods_and_axes_are_in_the_link_and_come_back_with_it(page: "Pa
     page.wait_for_url("**hidden=glorot_normal&**", timeout=PATIENCE)
 
 
+def test_what_is_pressed_before_the_address_has_changed_is_kept(app_url: str) -> None:
+    """A slow server: the second press comes with the address of before the first."""
+
+    async def pressed() -> sessions.Seen:
+        async with sessions.connected(app_url) as socket:
+            seen = await sessions.run(socket, SMALL[1:])
+            for step in (1, 2):
+                button = next(own for label, own in seen.buttons.items() if label.startswith(f"{step} ·"))
+                seen = await sessions.press(socket, SMALL[1:], button)
+            return seen
+
+    with ThreadPoolExecutor() as pool:  # Playwright has a loop of its own in this thread
+        last = pool.submit(asyncio.run, pressed()).result(PATIENCE / 1000)
+    assert last.query == "v=1&dataset=diabetes&depth=40&activation=sigmoid&epochs=30"
+
+
 def test_a_presentation_has_large_charts_no_side_bar_and_a_way_back(page: "Page", app_url: str) -> None:
     opened(page, f"{app_url}/{SMALL}")
     page.get_by_text("Presentation").click()

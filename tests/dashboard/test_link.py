@@ -1,16 +1,18 @@
 """Controls -> link -> controls is the identity, old links stay right, and hostile ones only fall back."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from steinglm import datasets
 from steinglm.dashboard import link
 from steinglm.dashboard.link import View
-from steinglm.datasets.workshop import COMBINATIONS, DISTRIBUTIONS, LINKS
+from steinglm.datasets.workshop import COMBINATIONS, DISTRIBUTIONS, LINKS, PREFIX, parse
 from steinglm.init import INITIALIZERS
 from steinglm.mlp import ACTIVATIONS
 from steinglm.settings import OUTPUTS, Experiment
@@ -66,26 +68,103 @@ def test_a_link_gives_back_what_made_it(experiment: Experiment, view: View) -> N
     assert link.decode(query) == (experiment, view, [])
 
 
-@settings(max_examples=200, deadline=None)
-@given(
-    st.dictionaries(
-        st.sampled_from([*asdict(Experiment()), *asdict(View()), "v", "other"]), st.text(max_size=300)
-    )
+NAMES = [*asdict(Experiment()), *asdict(View()), "v", "other"]
+SIGNS = list(",:;=&%+-.0123456789eExX_'\"<>/\\ \x00\n\u202e٣äß∞")
+OFTEN = [
+    "None", "True", "nan", "inf", "-inf", "1e400", "-0", "1_0", " 7 ", "9" * 199, "own:0123456789abcdef", "auto",
+    "default", "multi_index:", "multi_index:links=", "multi_index:rows=1e9", "steinglm,steinglm", ",", "signal:log",
+    "<img src=x onerror=alert(1)>", "javascript:alert(1)", "=cmd()", "../../etc/passwd", "[](x)",
+]  # fmt: skip
+
+
+def damaged(text: str, place: int, put: str) -> str:
+    return text[: place % (len(text) + 1)] + put + text[place % (len(text) + 1) + 1 :]
+
+
+texts = st.one_of(
+    st.text(max_size=300),
+    st.text(st.sampled_from(SIGNS), max_size=12),
+    st.sampled_from(OFTEN),
+    st.builds(damaged, recipes.map(lambda recipe: recipe.name), st.integers(0, 300), st.sampled_from(SIGNS)),
 )
-def test_a_fuzzed_link_falls_back_and_says_so(query: dict[str, str]) -> None:
-    experiment, view, messages = link.decode(query)
-    written = link.encode(experiment, view)
-    for name, text in query.items():
-        if name in link.DEFAULTS["1"] and text != written.get(name, text):
-            assert any(name.replace("_", " ") in message for message in messages) or _same(
-                name, text, written
-            )
+changed = st.builds(
+    lambda query, name, place, put: query | {name: damaged(query.get(name, ""), place, put)},
+    st.builds(link.encode, experiments, views),
+    st.sampled_from(NAMES),
+    st.integers(0, 300),
+    st.sampled_from([*SIGNS, ""]),
+)
+pieces = st.lists(st.sampled_from([*SIGNS, *NAMES, *OFTEN]), max_size=30)
+raw = st.builds(lambda parts: dict(parse_qsl("".join(parts))), pieces)
+
+
+def fuzz(examples: int) -> Callable[[], None]:
+    """A run of so many links: each is read, falls back where it must, and says so."""
+
+    @settings(
+        phases=[Phase.generate],
+        max_examples=examples,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        database=None,
+    )
+    @given(st.dictionaries(st.sampled_from(NAMES), texts) | changed | raw)
+    def run(query: dict[str, str]) -> None:
+        experiment, view, messages = link.decode(query)
+        written = link.encode(experiment, view)
+        assert link.decode(written) == (experiment, view, [])
+        for name, text in query.items():
+            if name in link.DEFAULTS["1"] and text != written.get(name, text):
+                told = any(name.replace("_", " ") in message for message in messages)
+                assert told or _same(name, text, written)
+
+    return run
+
+
+def test_hundreds_of_fuzzed_links_fall_back_and_say_so() -> None:
+    fuzz(300)()
+
+
+@pytest.mark.soak
+def test_ten_thousand_fuzzed_links() -> None:
+    fuzz(10_000)()
+
+
+def test_planted_fault_the_harness_sees_another_exception(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = link._value
+
+    def faulty(name: str, text: str) -> Any:
+        return {}[text] if name == "depth" and text.startswith("9") else original(name, text)
+
+    monkeypatch.setattr(link, "_value", faulty)
+    with pytest.raises(KeyError):
+        fuzz(3000)()
+
+
+def test_planted_fault_the_harness_sees_a_value_that_is_dropped_in_silence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    original = link._value
+
+    def faulty(name: str, text: str) -> Any:
+        return 7 if name == "layer" and not text.isdecimal() else original(name, text)
+
+    monkeypatch.setattr(link, "_value", faulty)
+    with pytest.raises(AssertionError):
+        fuzz(3000)()
 
 
 def _same(name: str, text: str, written: dict[str, str]) -> bool:
-    """Another way to write the value that was taken, as " 7" or "1e1"."""
-    again, _, messages = link.decode({name: text})
-    return not messages and link.encode(again).get(name, written[name]) == written[name]
+    """Another way to write the value that was taken, as " 7" or "1e1", read without the link's own reader."""
+    taken = written.get(name, link._text(link.DEFAULTS["1"][name]))
+    if text == taken:
+        return True
+    if name == "dataset":
+        return text.startswith(PREFIX) and parse(text).name == taken
+    try:
+        return float(text) == float(taken)
+    except ValueError:
+        return False
 
 
 def test_one_bad_value_does_not_take_the_others_along() -> None:
