@@ -2,8 +2,10 @@
 
 import streamlit as st
 
+from steinglm.dashboard import controls
+
 st.set_page_config(page_title="steinglm", page_icon="steinglm/dashboard/icon.svg", layout="wide")
-st.navigation(
+page = st.navigation(
     [
         st.Page("compare.py", title="Compare", icon=":material/stacked_line_chart:", default=True),
         st.Page("data.py", title="Your data", icon=":material/upload_file:"),
@@ -12,4 +14,6 @@ st.navigation(
         st.Page("glossary.py", title="Glossary", icon=":material/menu_book:"),
     ],
     position="top",
-).run()
+)
+controls.entered(page.title)
+page.run()

@@ -22,14 +22,12 @@ class Seen:
     charts : the data of the charts' component
     buttons : their identities by label
     errors : what was shown as an error
-    query : what the script made the page's query, empty if it left it
     """
 
     charts_after: float = float("inf")
     charts: dict[str, Any] = field(default_factory=dict)
     buttons: dict[str, str] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
-    query: str = ""
 
 
 def connected(url: str) -> connect:
@@ -63,8 +61,6 @@ async def _rerun(socket: ClientConnection, query: str, trigger: str = "") -> See
         kind = got.WhichOneof("type")
         if kind == "delta":
             _note(seen, got.delta.new_element, time.monotonic() - start)
-        elif kind == "page_info_changed":
-            seen.query = got.page_info_changed.query_string
         elif kind == "script_finished" and got.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
             break  # else it gave way to another run, which follows
     return seen

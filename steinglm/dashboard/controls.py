@@ -23,9 +23,8 @@ from steinglm.mlp import ACTIVATIONS
 from steinglm.settings import MAX_SEED, OUTPUTS
 from steinglm.stein import SCORES
 
-__all__ = ["CHARTS", "apply", "choices", "moved", "next_seed"]
+__all__ = ["apply", "choices", "entered", "moved", "next_seed"]
 
-CHARTS = "comparison"  # the key of the page's charts, which tell of moves
 OUTPUT_TITLES = {"paper": "for SteinGLM", "glm": "for all", "own": "for none"}
 # What the widgets offer, narrower than what the library takes: a page is shared, and a slider has an end.
 LIMITS: dict[str, tuple[float, float]] = {
@@ -88,8 +87,15 @@ def next_seed() -> None:
 
 
 def moved() -> None:
-    """The browser went to another link; a callback of the charts."""
+    """Note that the browser went to another link; a callback of the charts."""
     st.session_state["moved"] = True
+
+
+def entered(page: str) -> None:
+    """Note which page is about to be shown; to come from another one is a move."""
+    if st.session_state.get("page") != page:
+        moved()
+    st.session_state["page"] = page
 
 
 def _keep(view: View) -> None:
@@ -105,7 +111,7 @@ def _follow_link() -> None:
     Streamlit forgets widgets that are not drawn, so they are filled again after another page or a presentation.
     """
     query, known = st.query_params.to_dict(), st.session_state.get("link")
-    came = st.session_state.pop("moved", False) or CHARTS not in st.session_state
+    came = st.session_state.pop("moved", False)
     if known is None or (came and query not in ({}, known)):
         settings, view, messages = link.decode(query)
         settings, beyond = _within_limits(settings)

@@ -33,7 +33,7 @@ def show(rows: pd.DataFrame, experiment: Experiment, run: Run | None, view: View
     losses = learning(experiment, run, view, {label: own.history for label, (_, own) in pinned.items()})
     events = live(
         [*own, losses],
-        key=controls.CHARTS,
+        key="comparison",
         presentation=view.presentation,
         look=Look(view.hidden, view.scales),
         on_look=_looked,

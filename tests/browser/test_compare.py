@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests import sessions
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page, Response
+    from playwright.sync_api import Browser, Page, Response, WebSocketRoute
 
 SMALL = "?v=1&dataset=diabetes&depth=3&epochs=30"
 PATIENCE = 120_000  # milliseconds: a busy machine is slow, and no test of speed
@@ -187,20 +188,29 @@ def test_hidden_methods_and_axes_are_in_the_link_and_come_back_with_it(page: "Pa
     page.wait_for_url("**hidden=glorot_normal&**", timeout=PATIENCE)
 
 
-def test_what_is_pressed_before_the_address_has_changed_is_kept(app_url: str) -> None:
-    """A slow server: the second press comes with the address of before the first."""
+def test_what_is_clicked_before_the_address_has_changed_is_kept(page: "Page", app_url: str) -> None:
+    """A slow line: the second click is sent with the address of before the first."""
+    late: list[bytes] = []
+    lines: list[WebSocketRoute] = []
 
-    async def pressed() -> sessions.Seen:
-        async with sessions.connected(app_url) as socket:
-            seen = await sessions.run(socket, SMALL[1:])
-            for step in (1, 2):
-                button = next(own for label, own in seen.buttons.items() if label.startswith(f"{step} ·"))
-                seen = await sessions.press(socket, SMALL[1:], button)
-            return seen
+    def deliver(line: "WebSocketRoute", data: str | bytes) -> None:
+        message = data if isinstance(data, bytes) else data.encode()
+        address = ForwardMsg.FromString(message).WhichOneof("type") == "page_info_changed"
+        late.append(message) if address else line.send(message)
 
-    with ThreadPoolExecutor() as pool:  # Playwright has a loop of its own in this thread
-        last = pool.submit(asyncio.run, pressed()).result(PATIENCE / 1000)
-    assert last.query == "v=1&dataset=diabetes&depth=40&activation=sigmoid&epochs=30"
+    def slow(line: "WebSocketRoute") -> None:
+        lines.append(line)
+        line.connect_to_server().on_message(lambda data: deliver(line, data))
+
+    page.route_web_socket("**/_stcore/stream", slow)
+    opened(page, f"{app_url}/{SMALL}")
+    for count, method in enumerate(("He normal", "Glorot normal"), start=1):
+        page.locator(".methods").get_by_role("button", name=method).click()
+        wait_until(lambda count=count: page.evaluate("true") and len(late) == count)
+    for message in late:
+        lines[0].send(message)
+    page.wait_for_url("**hidden=glorot_normal%2Che_normal", timeout=PATIENCE)
+    assert shown(page, SIGNAL) == ["steinglm", "orthogonal"]
 
 
 def test_a_presentation_has_large_charts_no_side_bar_and_a_way_back(page: "Page", app_url: str) -> None:
