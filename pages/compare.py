@@ -15,7 +15,7 @@ with guarded():
     pinned = pins.pinned(engine())
 
     st.title("What does the initialization do to the signal?")
-    st.markdown(words.headline(rows, experiment, title(experiment.dataset)))
+    st.markdown(words.headline(rows, experiment, title(experiment.dataset), view.variance))
     st.caption(
         "SteinGLM computes the weights of each layer from the data; the other methods draw them at random."
     )

@@ -24,7 +24,7 @@ from steinglm.paper import complexity, mnist, report, run, study, tables
 from steinglm.responses import TASKS
 from steinglm.settings import OUTPUTS
 from steinglm.stein import SCORES
-from steinglm.tables.cleaning import MISSING, TAILS, Choices
+from steinglm.tables.choices import MISSING, TAILS, Choices
 from steinglm.tables.limits import Limits
 from steinglm.tables.loading import load_file
 from steinglm.tables.raw import Options

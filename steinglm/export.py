@@ -12,7 +12,7 @@ from safetensors.torch import save
 
 from steinglm import __version__
 from steinglm.experiment import Experiment, Result
-from steinglm.tables.cleaning import Choices
+from steinglm.tables.choices import Choices
 from steinglm.tables.raw import Options
 
 __all__ = ["Source", "as_csv", "as_parquet", "code", "versions", "weights"]

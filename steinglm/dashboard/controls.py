@@ -174,6 +174,7 @@ def _main_settings() -> None:
     )
     if dataset == workshop.MODEL:
         with st.expander("The model", expanded=True):
+            st.caption("What it is, and its formula", help=about["model"])
             dataset = workshop.choose().name
     st.session_state["own_chosen"] = is_own(dataset)
     st.caption(facts(dataset))

@@ -9,19 +9,9 @@ import streamlit as st
 from steinglm.dashboard.explain import TOPICS
 from steinglm.dashboard.owntable import title_of
 from steinglm.datasets.dataset import Task
-from steinglm.tables.cleaning import (
-    MISSING,
-    NONE_MADE,
-    TAILS,
-    Choices,
-    Cleaned,
-    Tails,
-    clean,
-    guess,
-    heavy,
-    leaks,
-    targets,
-)
+from steinglm.tables.choices import MISSING, NONE_MADE, TAILS, Choices, Tails, guess, targets
+from steinglm.tables.cleaning import Cleaned, clean
+from steinglm.tables.hazards import heavy, leaks
 from steinglm.tables.limits import Limits
 from steinglm.tables.opening import Opened, open_apart
 from steinglm.tables.raw import Options

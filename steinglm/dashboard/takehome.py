@@ -63,7 +63,7 @@ def _losses(run: Run) -> pd.DataFrame:
 def _report(experiment: Experiment, view: View, result: Result | None, source: Source | None) -> bytes:
     """Made when it is asked for, outside of the session: what is the session's comes as an argument."""
     rows = initial_rows(experiment)
-    headline = words.headline(rows, experiment, title(experiment.dataset))
+    headline = words.headline(rows, experiment, title(experiment.dataset), view.variance)
     results = pd.DataFrame() if result is None else table.tidy(result)
     heading = f"{title(experiment.dataset)}, depth {experiment.depth}, {experiment.activation}"
     return report(

@@ -137,10 +137,25 @@ def learning(history: pd.DataFrame) -> str:
     return f"{lead}; {_title(last)} has the highest, {number(float(best.iloc[-1]))}."
 
 
-def headline(rows: pd.DataFrame, experiment: Experiment, title: str) -> str:
-    """What the start does to the signal and to the loss, in one sentence."""
+def headline(
+    rows: pd.DataFrame, experiment: Experiment, title: str, quantity: str = "preactivation_variance"
+) -> str:
+    """What the start does to the signal, or to the true directions, and to the loss, in one sentence."""
     layers = "one layer" if experiment.depth == 1 else f"{experiment.depth} layers"
-    return f"On {title}, {layers} of {experiment.activation}: {start(rows)}"
+    told = directions(rows) if quantity == "direction_recovery" else start(rows)
+    return f"On {title}, {layers} of {experiment.activation}: {told}"
+
+
+def directions(rows: pd.DataFrame) -> str:
+    """Whose last layer still tells the true directions best, and worst."""
+    depth, ends = _ends(rows, "direction_recovery")
+    order = sorted(ends, key=lambda method: -ends[method][1])
+    parts = [
+        f"{_title(order[0])} keeps the true directions best (R² {number(ends[order[0]][1])} in layer {depth})"
+    ]
+    if len(order) > 1:
+        parts.append(f"{_title(order[-1])} worst ({number(ends[order[-1]][1])})")
+    return f"{', '.join(parts)}."
 
 
 def start(rows: pd.DataFrame) -> str:

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from steinglm.exceptions import InvalidInputError
-from steinglm.tables.cleaning import NONE_MADE, Choices, Cleaned, clean
+from steinglm.tables.choices import NONE_MADE, Choices
+from steinglm.tables.cleaning import Cleaned, clean
 from steinglm.tables.limits import Limits
 from steinglm.tables.opening import open_here
 from steinglm.tables.raw import AS_IT_COMES, USUAL, Options

@@ -45,10 +45,11 @@ def read_workbook(content: bytes, options: Options, limits: Limits) -> Raw:
     ) as error:
         raise damaged("Excel", error) from error
     rows = [row for row in rows if any(cell != "" for cell in row)]
+    others = ", ".join(f"“{name}”" for name in names if name != chosen)
     if not rows:
-        cure = "choose another sheet"
+        cure = f"choose another sheet: {others}" if others else "choose another file"
         raise InvalidInputError("sheet", "a table", f"{chosen!r}, which is empty", cure)
-    notes = [f"Sheet “{chosen}” of {len(names)}."] if len(names) > 1 else []
+    notes = [f"Sheet “{chosen}”; the others: {others}."] if others else []
     if merged:
         notes.append(f"{merged} merged cells are filled with their value.")
     frame = pd.DataFrame([[_as_text(cell) for cell in row] for row in rows], dtype="str")

@@ -17,8 +17,10 @@ import xlsxwriter
 from steinglm.datasets import design, hold
 from steinglm.exceptions import InvalidInputError
 from steinglm.experiment import Experiment, initialize
-from steinglm.tables.cleaning import NONE_MADE, Choices, Cleaned, clean, guess_target, leaks
+from steinglm.tables.choices import NONE_MADE, Choices, guess_target
+from steinglm.tables.cleaning import Cleaned, clean
 from steinglm.tables.columns import Column, understand
+from steinglm.tables.hazards import leaks
 from steinglm.tables.limits import Limits
 from steinglm.tables.raw import Options, Raw
 from steinglm.tables.reading import read
@@ -305,6 +307,18 @@ def test_the_bound_on_encoded_columns_lowers_the_levels_of_every_category() -> N
         clean(columns, Choices("y"), limits=Limits(encoded=5))
 
 
+def test_missing_values_of_rows_without_a_response_do_not_count() -> None:
+    made = cleaned(lines("x,y", ["", *X[1:-1], ""], ["", *Y[1:]]), Choices("y", missing="drop"))
+    assert "rows: 1 row with missing values dropped (“x” 1)" in report(made)
+
+
+def test_rows_that_repeat_others_are_counted_and_kept() -> None:
+    made = cleaned(lines("x,y", [*X, *X[:3]], [*Y, *Y[:3]]), Choices("y"))
+    assert len(made.dataset.y) == N + 3
+    assert "rows: 3 rows the same as another in all that is used, and kept" in report(made)
+    assert "the same as another" not in report(cleaned(lines("x,y", X, Y), Choices("y")))
+
+
 def test_missing_values_are_dropped_or_filled_as_chosen_with_counts() -> None:
     content = lines("x,c,y", ["", "", "", *X[3:]], ["a", "b", *["a", "b", "b"] * 12, "", ""], Y)
     dropped = cleaned(content, Choices("y", missing="drop"))
@@ -314,6 +328,8 @@ def test_missing_values_are_dropped_or_filled_as_chosen_with_counts() -> None:
     assert len(filled.dataset.y) == N
     assert filled.dataset.X["x"][0] == np.median(X[3:])
     assert filled.dataset.X["c"].tolist()[-1] == "(missing)"
+    assert f"x: 3 missing, filled in with the median, {np.median(X[3:]):g}" in report(filled)
+    assert "c: 2 missing, counted as the level “(missing)”" in report(filled)
     assert cleaned(content).choices.missing == "impute"  # more than a twentieth would be lost
 
 
@@ -476,14 +492,17 @@ def test_a_workbook_with_two_sheets_and_merged_cells() -> None:
     content = workbook(two_sheets)
     raw, columns = opened(content)
     assert raw.sheets == ("empty", "data", "other")
-    assert "Sheet “data” of 3." in raw.notes and "38 merged cells are filled with their value." in raw.notes
+    assert (
+        "Sheet “data”; the others: “empty”, “other”." in raw.notes
+        and "38 merged cells are filled with their value." in raw.notes
+    )
     np.testing.assert_allclose(columns["x"].values, X)
     np.testing.assert_allclose(columns["y"].values, Y)
     assert columns["group"].values.tolist() == ["first"] * 20 + ["second"] * 20
     assert columns["when"].kind == "date" and columns["flag"].kind == "boolean"
     assert opened(content, sheet="other")[1]["b"].values.tolist() == [float(i % 5) for i in range(N)]
     refused(content, "sheet must be one of empty, data, other", sheet="third")
-    refused(content, "which is empty", sheet="empty")
+    refused(content, "which is empty", "choose another sheet: “data”, “other”", sheet="empty")
 
 
 def test_a_formula_is_its_value_and_never_computed() -> None:
@@ -577,4 +596,4 @@ def test_the_first_sheet_that_is_a_table_is_taken() -> None:
             sheet.write_row(1 + i, 0, [X[i], Y[i]])
 
     raw, columns = opened(workbook(fill))
-    assert "Sheet “data” of 2." in raw.notes and set(columns) == {"x", "y"}
+    assert "Sheet “data”; the others: “notes”." in raw.notes and set(columns) == {"x", "y"}

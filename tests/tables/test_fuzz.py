@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from steinglm.datasets import design
 from steinglm.exceptions import InvalidInputError
 from steinglm.tables import columns as columns_module
-from steinglm.tables.cleaning import MISSING, TAILS, Choices, clean, targets
+from steinglm.tables.choices import MISSING, TAILS, Choices, targets
+from steinglm.tables.cleaning import clean
 from steinglm.tables.columns import understand
 from steinglm.tables.limits import Limits
 from steinglm.tables.raw import Options
