@@ -48,8 +48,9 @@ report: .venv/run.stamp ## docs/reproduction.md and its figures, from the rows t
 soak: .venv/test.stamp ## half an hour of scripted use, watching the server's memory
 	$(VENV) -m pytest -s -m soak -o faulthandler_timeout=0 tests/browser/test_soak.py
 
-load: .venv/test.stamp ## thirty people at one server
+load: .venv/test.stamp ## thirty people at one server; the same at the services of deploy/, one worker killed
 	PYTHONPATH=. $(VENV) benchmarks/load.py
+	PYTHONPATH=. $(VENV) benchmarks/load.py --services
 
 fuzz: .venv/test.stamp ## 10,000 generated files through the reader of one's own tables, and 10,000 links
 	$(VENV) -m pytest -s -m soak tests/tables/test_fuzz.py tests/dashboard/test_link.py

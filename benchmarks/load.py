@@ -2,15 +2,21 @@
 
 The clients speak Streamlit's own WebSocket protocol, so that the machine's time goes to the server and not to thirty
 browsers. Each asks for one of ten experiments, waits for the charts, presses Train and follows the rows as a page
-does. `python benchmarks/load.py` ends with 1 if a bound is missed.
+does. `python benchmarks/load.py` ends with 1 if a bound is missed. With `--services` they meet the dashboard, scheduler
+and two workers of deploy/compose.yaml, one of whose workers is killed when all have come; then no run may be lost.
 """
 
+import argparse
 import asyncio
 import math
+import re
+import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +24,7 @@ import psutil
 
 from steinglm.dashboard import link
 from steinglm.settings import Experiment
-from tests import sessions
+from tests import services, sessions
 from tests.browser import serving
 
 PEOPLE, WITHIN = 30, 30.0  # who come within so many seconds
@@ -31,6 +37,8 @@ STAY = 45.0  # seconds after which everybody leaves
 CHART, POINT, SHARE = 5.0, 20.0, 0.95  # the bounds, and how many must keep them
 MEMORY, RETURN = 2.5e9, 1.2  # bytes at most; how far above the idle figure they may stay
 SETTLE = 100.0  # seconds until the server has forgotten those who left
+END = 600.0  # seconds after which a run that is not finished is lost
+Processes = list[subprocess.Popen[bytes]]
 
 
 @dataclass
@@ -78,10 +86,11 @@ async def _class(url: str) -> list[Person]:
     return people
 
 
-def _memory(server: psutil.Process) -> float:
-    """Bytes of the server, its scheduler and its workers, what they share counted once."""
+def _memory(processes: Processes) -> float:
+    """Bytes of these processes and their children, what they share counted once."""
+    roots = [psutil.Process(own.pid) for own in processes]
     total = 0.0
-    for process in (server, *server.children(recursive=True)):
+    for process in (own for root in roots for own in (root, *root.children(recursive=True))):
         try:
             full = process.memory_full_info()
             total += getattr(full, "pss", full.uss)
@@ -90,14 +99,45 @@ def _memory(server: psutil.Process) -> float:
     return total
 
 
-async def _watched(url: str, server: psutil.Process) -> tuple[list[Person], float]:
-    """The class, and the most memory while it was there."""
+async def _watched(url: str, processes: Processes, workers: Processes) -> tuple[list[Person], float]:
+    """The class, and the most memory while it was there; the busiest of the workers is killed on the way."""
     visit = asyncio.create_task(_class(url))
-    most = 0.0
+    start, most, victims = time.monotonic(), 0.0, bool(workers)
     while not visit.done():
-        most = max(most, await asyncio.to_thread(_memory, server))
+        most = max(most, await asyncio.to_thread(_memory, processes))
+        if victims and time.monotonic() - start > WITHIN:
+            services.busiest(workers).kill()
+            victims = False
         await asyncio.sleep(1)
     return await visit, most
+
+
+def _finished(url: str) -> int:
+    """How many of the experiments come to their end; to ask is to watch, so the server goes on with them."""
+    end = time.monotonic() + END
+    while True:
+        states = [re.search(r'"state":"(\w+)"', _rows(url, own.key)) for own in EXPERIMENTS]
+        done = [state is not None and state[1] == "finished" for state in states]
+        if all(done) or time.monotonic() > end:
+            return sum(done)
+        time.sleep(1)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[tuple[str, Processes, Processes]]:
+    """The app as `make run` starts it, with workers of its own; none of them may be killed."""
+    url, process = serving.start(serving.ROOT / "app.py", folder / "log.txt", STEINGLM_STORE=str(folder))
+    try:
+        yield url, [process], []
+    finally:
+        serving.stop(process)
+
+
+@contextmanager
+def _services(folder: Path) -> Iterator[tuple[str, Processes, Processes]]:
+    """The services of the compose file."""
+    with services.by_hand(folder) as (url, processes, _):
+        yield url, processes, processes[1:3]
 
 
 def _line(what: str, value: str, bound: str, holds: bool) -> bool:
@@ -107,18 +147,18 @@ def _line(what: str, value: str, bound: str, holds: bool) -> bool:
 
 def main() -> int:
     """Print one line a bound."""
-    with tempfile.TemporaryDirectory() as folder:
-        script = serving.ROOT / "app.py"
-        url, process = serving.start(script, Path(folder) / "log.txt", STEINGLM_STORE=folder)
-        server = psutil.Process(process.pid)
-        try:
-            asyncio.run(_first(url))
-            idle = _memory(server)
-            people, most = asyncio.run(_watched(url, server))
-            time.sleep(SETTLE)
-            after = _memory(server)
-        finally:
-            serving.stop(process)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--services", action="store_true", help="the services of compose.yaml, a worker killed"
+    )
+    served = _services if parser.parse_args().services else _alone
+    with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as (url, processes, workers):
+        asyncio.run(_first(url))
+        idle = _memory(processes)
+        people, most = asyncio.run(_watched(url, processes, workers))
+        finished = _finished(url)
+        time.sleep(SETTLE)
+        after = _memory(processes)
     charts, points = sorted(p.chart for p in people), sorted(p.point for p in people)
     last = math.ceil(SHARE * PEOPLE) - 1
     errors = [error for p in people for error in p.errors]
@@ -132,6 +172,7 @@ def main() -> int:
         _line("first training point, median", f"{points[PEOPLE // 2]:.2f} s", "", True),
         _line(f"first training point, {share}", f"{point:.2f} s", f"at most {POINT:g} s", point <= POINT),
         _line("errors", f"{len(errors)}", "none", not errors),
+        _line("runs finished", f"{finished} of {len(EXPERIMENTS)}", "all", finished == len(EXPERIMENTS)),
         _line("memory before", f"{idle / 1e6:.0f} MB", "", True),
         _line("memory, most", f"{most / 1e6:.0f} MB", f"at most {MEMORY / 1e6:.0f} MB", most <= MEMORY),
         _line(

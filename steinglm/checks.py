@@ -1,12 +1,25 @@
 """Options and settings, each refused with what was expected and what to do about it."""
 
 import math
+import os
 import sys
+from collections.abc import Callable
 from difflib import get_close_matches
+from typing import TypeVar
 
 from steinglm.exceptions import InvalidInputError
 
-__all__ = ["check_alpha", "check_choice", "check_methods", "check_positive", "check_whole"]
+__all__ = [
+    "bound",
+    "check_alpha",
+    "check_choice",
+    "check_methods",
+    "check_positive",
+    "check_whole",
+    "variable",
+]
+
+T = TypeVar("T")
 
 
 def check_alpha(alpha: float | str | None) -> None:
@@ -59,3 +72,23 @@ def check_methods(methods: object, known: tuple[str, ...]) -> tuple[str, ...]:
     if len(set(names)) < len(names):
         raise InvalidInputError("methods", "different from one another", names, "name each method once")
     return names
+
+
+def variable(name: str, kind: Callable[[str], T], default: T, expected: str = "a number") -> T:
+    """An environment variable's value, read by `kind`; the default where it is not set or empty."""
+    text = os.environ.get(name, "")
+    try:
+        return kind(text) if text else default
+    except ValueError as error:
+        raise InvalidInputError(name, expected, text, "correct or unset the variable") from error
+
+
+def bound(name: str, default: int) -> int:
+    """An environment variable that is a whole number of 1 or more."""
+    return variable(name, _counting, default, "a whole number, 1 or more")
+
+
+def _counting(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise ValueError(text)
+    return int(text)

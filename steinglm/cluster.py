@@ -24,6 +24,7 @@ from distributed.core import Status
 from distributed.deploy.subprocess import SubprocessCluster
 
 from steinglm import worker
+from steinglm.checks import variable
 from steinglm.datasets.dataset import Dataset
 from steinglm.exceptions import EngineError, InvalidInputError, SteinGLMError
 
@@ -44,15 +45,8 @@ def _cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "steinglm" / "runs"
 
 
-def _variable(name: str, kind: Callable[[str], Any], default: Callable[[], Any]) -> Callable[[], Any]:
-    def read() -> Any:
-        text = os.environ.get(name, "")
-        try:
-            return kind(text) if text else default()
-        except ValueError as error:
-            raise InvalidInputError(name, "a number", text, "correct or unset the variable") from error
-
-    return read
+def _from(name: str, kind: Callable[[str], Any], default: Any) -> Any:
+    return field(default_factory=lambda: variable(name, kind, default))
 
 
 @dataclass(frozen=True)
@@ -75,18 +69,18 @@ class Settings:
         one `workers` and `memory` have no effect
     """
 
-    workers: int = field(default_factory=_variable("STEINGLM_WORKERS", int, lambda: CPU_COUNT))
-    memory: int = field(default_factory=_variable("STEINGLM_MEMORY", parse_bytes, lambda: 2 * 2**30))
-    active: int = field(default_factory=_variable("STEINGLM_ACTIVE", int, lambda: 40))
-    per_person: int = field(default_factory=_variable("STEINGLM_PER_PERSON", int, lambda: 4))
-    turn_seconds: float = field(default_factory=_variable("STEINGLM_TURN_SECONDS", float, lambda: 3.0))
-    run_seconds: float = field(default_factory=_variable("STEINGLM_RUN_SECONDS", float, lambda: math.inf))
-    kept: int = field(default_factory=_variable("STEINGLM_KEPT", int, lambda: 32))
-    store: Path = field(default_factory=_variable("STEINGLM_STORE", Path, _cache))
-    store_bytes: int = field(default_factory=_variable("STEINGLM_STORE_BYTES", parse_bytes, lambda: 2**30))
-    store_runs: int = field(default_factory=_variable("STEINGLM_STORE_RUNS", int, lambda: 500))
-    idle_seconds: float = field(default_factory=_variable("STEINGLM_IDLE_SECONDS", float, lambda: 60.0))
-    scheduler: str = field(default_factory=_variable("DASK_SCHEDULER_ADDRESS", str, str))
+    workers: int = _from("STEINGLM_WORKERS", int, CPU_COUNT)
+    memory: int = _from("STEINGLM_MEMORY", parse_bytes, 2 * 2**30)
+    active: int = _from("STEINGLM_ACTIVE", int, 40)
+    per_person: int = _from("STEINGLM_PER_PERSON", int, 4)
+    turn_seconds: float = _from("STEINGLM_TURN_SECONDS", float, 3.0)
+    run_seconds: float = _from("STEINGLM_RUN_SECONDS", float, math.inf)
+    kept: int = _from("STEINGLM_KEPT", int, 32)
+    store: Path = field(default_factory=lambda: variable("STEINGLM_STORE", Path, _cache()))
+    store_bytes: int = _from("STEINGLM_STORE_BYTES", parse_bytes, 2**30)
+    store_runs: int = _from("STEINGLM_STORE_RUNS", int, 500)
+    idle_seconds: float = _from("STEINGLM_IDLE_SECONDS", float, 60.0)
+    scheduler: str = _from("DASK_SCHEDULER_ADDRESS", str, "")
 
     def __post_init__(self) -> None:
         positive = (

@@ -1,7 +1,6 @@
 """What one person may ask of a server that many share; a teacher sets each bound by an environment variable."""
 
-import os
-
+from steinglm.checks import bound
 from steinglm.exceptions import InvalidInputError
 from steinglm.kinds import AnyExperiment
 
@@ -20,11 +19,7 @@ def most(name: str) -> int:
     >>> most("depth")
     100
     """
-    variable = f"STEINGLM_MAX_{name.upper()}"
-    text = os.environ.get(variable, "")
-    if text and (not text.isdigit() or int(text) < 1):
-        raise InvalidInputError(variable, "a whole number, 1 or more", text, "correct or unset the variable")
-    return min(int(text), CAPS[name]) if text else CAPS[name]
+    return min(bound(f"STEINGLM_MAX_{name.upper()}", CAPS[name]), CAPS[name])
 
 
 def check_networks(experiment: AnyExperiment) -> None:

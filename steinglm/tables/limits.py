@@ -1,11 +1,9 @@
 """How large a table may be. Environment variables set each bound: a teacher's server is not one's own machine."""
 
-import os
 from dataclasses import dataclass, fields
 from typing import Self
 
-from steinglm.checks import check_whole
-from steinglm.exceptions import InvalidInputError
+from steinglm.checks import bound, check_whole
 
 __all__ = ["Limits"]
 
@@ -44,11 +42,5 @@ class Limits:
         ------
         InvalidInputError : a variable that is no whole number of 1 or more
         """
-        own = {}
-        for field in fields(cls):
-            name = f"STEINGLM_TABLE_{field.name.upper()}"
-            if text := os.environ.get(name):
-                if not text.isdigit():
-                    raise InvalidInputError(name, "a whole number", text, "write it in digits, or unset it")
-                own[field.name] = int(text)
-        return cls(**own)
+        plain = vars(cls())
+        return cls(**{name: bound(f"STEINGLM_TABLE_{name.upper()}", plain[name]) for name in plain})

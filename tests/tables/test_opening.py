@@ -46,7 +46,9 @@ def test_apart_and_here_are_the_same(content: bytes) -> None:
 
 def test_options_and_bounds_go_along() -> None:
     content = workbook(two_sheets)
-    assert open_apart(content, Options(sheet="other")).notes[0] == "Sheet “other” of 3."
+    assert (
+        open_apart(content, Options(sheet="other")).notes[0] == "Sheet “other”; the others: “empty”, “data”."
+    )
     with pytest.raises(InvalidInputError, match="at most 10 rows of 2 columns, got 41; take a sample"):
         open_apart(PLAIN.encode(), limits=Limits(rows=10))
 
