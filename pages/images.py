@@ -14,6 +14,7 @@ with guarded():
 
     st.title("What does the initialization do to images?")
     headline = st.container()
+    imagepage.samples(experiment)
     toolbar.show_plain(engine(), experiment, run)
     with headline:
         rows = imagepage.headline(experiment)

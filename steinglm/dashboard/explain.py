@@ -37,7 +37,9 @@ TOPICS: dict[str, Topic] = {
         "The loss by epoch: mean squared error of the response scaled to $[0, 1]$, or cross-entropy of the classes. Thick "
         "lines are training (the mean over the epoch's mini-batches, each before its step), thin ones validation; epoch 0 is "
         "before training. All networks see the same rows in the same order. Look at where a curve starts, how fast it "
-        "falls, and whether validation turns up again while training still falls (overfitting).",
+        "falls, and whether validation turns up again while training still falls (overfitting). A network with a fitted "
+        "output layer may lose ground in the first epoch: Adam's first steps are as long as the learning rate in every "
+        "weight, however small the gradient, and take it off the fit. A smaller learning rate avoids that.",
     ),
     "data": Topic(
         "Data",

@@ -19,9 +19,10 @@ from steinglm.images import ImageExperiment
 from steinglm.images.start import LAYERS, own_parts
 from steinglm.results import Result, summarize
 
-__all__ = ["charts", "errors", "filters", "headline", "table", "tidy"]
+__all__ = ["charts", "errors", "filters", "headline", "samples", "table", "tidy"]
 
 MOST = 12  # images that a network gets wrong
+SAMPLES = 14  # images of each digit
 IN_LINK: Literal["query-params"] = "query-params"
 
 
@@ -31,6 +32,13 @@ def headline(experiment: ImageExperiment) -> pd.DataFrame:
         rows, _ = imagemeasure.start(experiment)
     st.markdown(imagewords.headline(rows, experiment))
     return rows
+
+
+def samples(experiment: ImageExperiment) -> None:
+    """The first images of each of the two digits that the networks learn from."""
+    own = own_parts(experiment, 0)
+    rows = [own.X_train[own.y_train == label][:SAMPLES, 0].numpy() for label in (0, 1)]
+    st.html(pictures.sheet(rows, "The first images of a {} and of a {}".format(*experiment.pair)))
 
 
 def charts(rows: pd.DataFrame, experiment: ImageExperiment, run: Run | None) -> None:

@@ -13,7 +13,7 @@ from PIL import Image
 
 from steinglm.styles import GREY, style
 
-__all__ = ["card", "cards", "colours", "digit", "filters", "mosaic", "png", "scale"]
+__all__ = ["card", "cards", "colours", "digit", "filters", "mosaic", "png", "scale", "sheet"]
 
 POSITIVE, NEGATIVE = "#D55E00", "#0072B2"  # told apart by the colour-blind, on white and on black
 CELL, FRAME, GAP = 24, 2, 18  # pixels of a weight, of the line around a filter, and between filters
@@ -58,6 +58,14 @@ def digit(pixels: np.ndarray, alt: str, caption: str) -> str:
     """An image (height, width) of values in [0, 1] with words below it."""
     grey = (255 * np.clip(pixels, 0, 1)).round().astype(np.uint8)
     return _figure(grey, alt, caption, "image-rendering:pixelated;border-radius:2px")
+
+
+def sheet(rows: Sequence[np.ndarray], alt: str) -> str:
+    """Rows of images (n, height, width) of values in [0, 1] as one picture, a thin line between them."""
+    padded = [np.pad(own, ((0, 0), (1, 1), (1, 1)), constant_values=0.25) for own in rows]
+    pixels = np.concatenate([np.concatenate([*own], axis=1) for own in padded])
+    width = f"width:min(100%,{3 * len(rows[0]):g}rem);image-rendering:pixelated;border-radius:2px"
+    return _image((255 * np.clip(pixels, 0, 1)).round().astype(np.uint8), alt, width)
 
 
 def scale(most: float) -> str:

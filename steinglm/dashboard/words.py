@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from steinglm.datasets.workshop import PREFIX
 from steinglm.experiment import TITLES, Experiment
 
 __all__ = ["headline", "learning", "listed", "number", "signal", "spectrum", "start"]
@@ -143,7 +144,8 @@ def headline(
     """What the start does to the signal, or to the true directions, and to the loss, in one sentence."""
     layers = "one layer" if experiment.depth == 1 else f"{experiment.depth} layers"
     told = directions(rows) if quantity == "direction_recovery" else start(rows)
-    return f"On {title}, {layers} of {experiment.activation}: {told}"
+    place = "a multi-index model" if experiment.dataset.startswith(PREFIX) else title
+    return f"On {place}, {layers} of {experiment.activation}: {told}"
 
 
 def directions(rows: pd.DataFrame) -> str:

@@ -48,6 +48,7 @@ def test_the_page_opens_with_a_sentence_charts_and_filters() -> None:
     app = opened(**ONE)
     assert not app.exception
     assert "On the digits 3 and 5, nine convolutions and a dense layer of tanh: the signal of G" in texts(app)
+    assert 'alt="The first images of a 3 and of a 5"' in html(app)
     assert "The 9 filters of Glorot normal before training, weights from -" in html(app)
     assert "after training" not in html(app)
     assert "Lengths of the nine filters before training: Glorot normal 0." in texts(app)
