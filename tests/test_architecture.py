@@ -20,8 +20,8 @@ SHIPPED = [*LIBRARY, *PAGES, *sorted((ROOT / "benchmarks").glob("*.py"))]
 LAYERS = [
     "exceptions checks styles drawing responses windows",
     "stein | glm | mlp rational | datasets tables",
-    "init layerwise sources samples tracing reports | train",
-    "diagnostics",
+    "init layerwise sources samples tracing reports | train | expectations theory phases curves",
+    "diagnostics jacobian",
     "estimators",
     "settings results experiment",
     "images",
