@@ -1,9 +1,11 @@
 """The theory of an experiment's networks: the curves by layer that `diagnostics` should measure, from plain values.
 
 The baselines' variances are the gaps s = q - q_ab of `theory`, from layer to layer; SteinGLM's follow from the
-variance alone, since its biases remove the means. Theory speaks of wide layers and of the mean over pairs of inputs:
-of a layer of 20 units it says what many networks do on average, and of SteinGLM's narrower layers, whose directions are
-chosen and not drawn, what directions of average variance would do.
+variance alone, since its biases remove the means. Theory speaks of wide layers, of the mean over pairs of inputs and
+of directions that have nothing to do with the data. Of 20 units it says what many networks do on average, and not
+where a product of many random factors, as relu's length is, is far from its mean. SteinGLM's own directions keep to the
+curves of tanh and sigmoid; with relu and gelu they follow the few rows of the largest signal, and the measured variance
+lies above the curve, the more so the deeper.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -144,7 +146,7 @@ def _drawn(
 def _stein(activation: str, alphas: Sequence[float | str], gap: float) -> Iterator[Step]:
     """v = alpha^2 Var h, h the input of the layer."""
     for alpha in alphas:
-        sigma_w2 = (1 / gap if gap else 1.0) if alpha == "auto" else float(alpha) ** 2
+        sigma_w2 = (1 / gap if gap else 1.0) if alpha == "auto" else float(alpha) * float(alpha)
         v = sigma_w2 * gap
         gap = inf if v > LARGEST else variance_map(activation, v, alpha=1.0)
         yield sigma_w2, v, v, gap

@@ -31,9 +31,9 @@ def half_line(nodes: int) -> tuple[Tensor, Tensor]:
     >>> round(float(w @ r), 12) == round((2 / math.pi) ** 0.5, 12)
     True
     """
-    x, w = np.polynomial.legendre.leggauss(10 * nodes)
-    x = REACH * (x + 1) / 2
-    v = np.sqrt(w * np.exp(-(x**2) / 2))
+    panels, (x, w) = 2 * nodes, np.polynomial.legendre.leggauss(20)
+    x = ((np.arange(panels)[:, None] + (x + 1) / 2) * (REACH / panels)).reshape(-1)
+    v = np.sqrt(np.tile(w, panels) * np.exp(-(x**2) / 2))
     v, before, beside = v / np.linalg.norm(v), np.zeros_like(v), 0.0
     jacobi = np.zeros((nodes, nodes))
     for k in range(nodes):

@@ -122,7 +122,7 @@ def critical_line(activation: str) -> tuple[CriticalPoint, ...]:
 
     At each q, sigma_w^2 = 1 / E[f'(sqrt(q) z)^2] and sigma_b^2 = q - sigma_w^2 E[f(sqrt(q) z)^2], where that is not
     negative. For tanh it starts in (1, 0); for relu it is the point (2, 0), whatever q. Whether a signal is led to q
-    is another question: for gelu and silu it is led away.
+    is another question: for gelu and silu it is led away from lengths below 3 and 12.
 
     >>> {(round(p.sigma_w2, 9), round(p.sigma_b2, 9)) for p in critical_line("relu")}
     {(2.0, 0.0)}
