@@ -15,8 +15,8 @@ from steinglm.theory import CLOSE, chi, gap_map, length_map, length_slope, pair_
 __all__ = ["CriticalPoint", "Phase", "critical_line", "fixed_point", "phase"]
 
 START = 1.0  # the length of a standardized input, from which the fixed point is sought
-NOWHERE, FAR = 1e-9, 1e30  # q* below the one is 0, beyond the other inf
-UNCHANGED = 1e-12  # of q' / q - 1: q is fixed
+NOWHERE, FAR = 1e-14, 1e30  # q* below the one is 0, beyond the other inf
+UNCHANGED = 1e-12  # of q' / q - 1: what is left is rounding
 CRITICAL = 1e-6  # of chi_1 - 1
 STEP = 1.25  # of q, from one to the next, in search of a change of sign
 LENGTHS = tuple(10 ** (k / 20) for k in range(-80, 51))  # 1e-4 .. 300
@@ -71,8 +71,11 @@ def fixed_point(activation: str, sigma_w2: float, sigma_b2: float) -> float:
     step, near = (STEP if first > 0 else 1 / STEP), START
     while NOWHERE < near < FAR:
         far = near * step
-        if growth(far) * first <= 0:
-            return float(brentq(growth, min(near, far), max(near, far), xtol=1e-18, rtol=1e-13))
+        there = growth(far)
+        if abs(there) < UNCHANGED:
+            break
+        if there * first < 0:
+            return float(brentq(growth, min(near, far), max(near, far), xtol=1e-22, rtol=1e-13))
         near = far
     return math.inf if first > 0 else 0.0
 

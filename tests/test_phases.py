@@ -25,6 +25,21 @@ def test_the_fixed_point_is_where_the_signal_goes(activation: str, sigma_w2: flo
     assert last > 1e4 if q == math.inf else last == pytest.approx(q, rel=5e-3, abs=1e-6)
 
 
+@pytest.mark.parametrize(("activation", "slope"), [("tanh", 1.0), ("elu", 1.0), ("gelu", 0.5)])
+@pytest.mark.parametrize("excess", [-1e-3, 1e-5, 1e-3])
+def test_small_fixed_points_are_found(activation: str, slope: float, excess: float) -> None:
+    """Without biases q* leaves 0 where sigma_w^2 f'(0)^2 passes 1, and chi_1 stays close to 1.
+
+    gelu's signal of length 1 is far from 0 then, and grows for ever.
+    """
+    found = phase(activation, (1 + excess) / slope**2)
+    if activation == "gelu":
+        assert found.q_star == math.inf
+    else:
+        assert found.chi == pytest.approx(1 + min(excess, 0), abs=1e-5)
+        assert (found.q_star > 0) == (excess > 0) and found.q_star < 1e-3
+
+
 def test_relu_keeps_shrinks_or_grows() -> None:
     assert fixed_point("relu", 2.0, 0.0) == 1
     assert fixed_point("relu", 1.9, 0.0) == 0
