@@ -10,14 +10,9 @@ from typing import TypeVar
 from steinglm.exceptions import InvalidInputError
 
 __all__ = [
-    "bound",
-    "check_alpha",
-    "check_choice",
-    "check_methods",
-    "check_positive",
-    "check_whole",
+    "bound", "check_alpha", "check_between", "check_choice", "check_methods", "check_positive", "check_whole",
     "variable",
-]
+]  # fmt: skip
 
 T = TypeVar("T")
 
@@ -57,6 +52,14 @@ def check_positive(argument: str, value: object, high: float, cure: str) -> floa
     if not (number and 0 < value <= min(high, sys.float_info.max)):  # type: ignore[operator]
         limit = "" if high == math.inf else f" up to {high:g}"
         raise InvalidInputError(argument, f"a positive number{limit}", value, cure)
+    return float(value)  # type: ignore[arg-type]
+
+
+def check_between(argument: str, value: object, low: float, high: float, cure: str) -> float:
+    """The value as a float, if it is a number from low to high; inf is one, if high is."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (number and low <= value <= high):  # type: ignore[operator]
+        raise InvalidInputError(argument, f"a number from {low:g} to {high:g}", value, cure)
     return float(value)  # type: ignore[arg-type]
 
 

@@ -211,3 +211,18 @@ def subspace_error(A: Array, B: Array) -> float:
     """The sine of the largest angle between the spans of A and B: the spectral norm of P_A - P_B."""
     projections = [M @ np.linalg.pinv(M) for M in (A, B)]
     return float(np.linalg.norm(projections[0] - projections[1], ord=2))
+
+
+def gaussian_mean(g: Callable[[Array], Array], reach: float = 10, steps: int = 20_000) -> float:
+    """E g(z), z ~ N(0, 1), by midpoints of many small steps: no node lies on a kink at 0."""
+    z = (np.arange(-steps, steps) + 0.5) * (reach / steps)
+    return float(np.sum(g(z) * np.exp(-(z**2) / 2)) / math.sqrt(2 * math.pi) * (reach / steps))
+
+
+def gaussian_pair_mean(g: Callable[[Array, Array], Array], q: float, q_ab: float, steps: int = 200) -> float:
+    """E g(u, v) of two normals of variance q and covariance q_ab, by the same midpoints in the plane."""
+    line = (np.arange(-steps, steps) + 0.5) * (8 / steps)
+    y, z = np.meshgrid(line, line)
+    c = q_ab / q
+    u, v = math.sqrt(q) * z, math.sqrt(q) * (c * z + math.sqrt(1 - c * c) * y)
+    return float(np.sum(g(u, v) * np.exp(-(y**2 + z**2) / 2)) / (2 * math.pi) * (8 / steps) ** 2)

@@ -19,9 +19,9 @@ SHIPPED = [*LIBRARY, *PAGES, *sorted((ROOT / "benchmarks").glob("*.py"))]
 # A module may import from the layers above its own in this list, and from the group that it shares a string with.
 LAYERS = [
     "exceptions checks styles drawing responses windows",
-    "stein | glm | mlp rational | datasets tables",
+    "stein | glm | mlp rational expectations theory phases curves | datasets tables",
     "init layerwise sources samples tracing reports | train",
-    "diagnostics",
+    "diagnostics jacobian",
     "estimators",
     "settings results experiment",
     "images",
