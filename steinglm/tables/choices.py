@@ -116,6 +116,12 @@ def guess(columns: Sequence[Column], choices: Choices = NONE_MADE) -> Choices:
 
 
 def named(columns: Sequence[Column], name: str) -> Column:
+    """The column that is to be the response.
+
+    Raises
+    ------
+    InvalidInputError : none of this name, or one that cannot be a response
+    """
     names = targets(columns)
     check_choice("target", name, tuple(column.name for column in columns))
     own = next(column for column in columns if column.name == name)
@@ -128,6 +134,7 @@ def named(columns: Sequence[Column], name: str) -> Column:
 
 
 def inputs_of(columns: Sequence[Column], choices: Choices) -> list[Column]:
+    """The columns that the networks are to see."""
     return [
         column
         for column in columns
