@@ -19,6 +19,8 @@ from steinglm.train import Rows
 
 __all__ = [
     "COLUMNS",
+    "Measured",
+    "Name",
     "across_units",
     "direction_recovery",
     "layer_rows",
@@ -26,6 +28,7 @@ __all__ = [
     "moment_eigenvalues",
     "over_rows",
     "saturated_share",
+    "tidy",
     "weight_singular_values",
 ]
 
@@ -133,7 +136,7 @@ def layer_rows(
         found += [(number, quantity, values[:, None], False) for quantity, values in scalars.items()]
         found += _spectra(number, h, rows.y, networks.weights[number - 1], score)
     found += _spectra(depth + 1, after, rows.y, networks.weights[-1], score)
-    return _table(names, found)
+    return tidy(names, found)
 
 
 def _spectra(layer: int, h: Tensor, y: Tensor, W: Tensor, score: str) -> list[Measured]:
@@ -143,8 +146,11 @@ def _spectra(layer: int, h: Tensor, y: Tensor, W: Tensor, score: str) -> list[Me
     ]
 
 
-def _table(names: Sequence[Name], found: Sequence[Measured]) -> pd.DataFrame:
-    """One row a network and value, rank 1..m, or 0 for a scalar; made in one piece, which is many times faster."""
+def tidy(names: Sequence[Name], found: Sequence[Measured]) -> pd.DataFrame:
+    """A table of what was found: one row a network and value, rank 1..m, or 0 for a scalar.
+
+    Made in one piece, which is many times faster.
+    """
     K, sizes = len(names), [values.shape[1] for _, _, values, _ in found]
     methods, repeats = zip(*names, strict=True)
     each = [K * m for m in sizes]

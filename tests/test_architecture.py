@@ -21,7 +21,7 @@ LAYERS = [
     "exceptions checks styles drawing responses windows",
     "stein | glm | mlp rational expectations theory phases curves | datasets tables",
     "init layerwise sources samples tracing reports | train",
-    "diagnostics jacobian",
+    "diagnostics jacobian signals",
     "estimators",
     "settings results experiment",
     "images",
