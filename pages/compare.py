@@ -4,15 +4,15 @@ import streamlit as st
 
 from steinglm.dashboard import controls, hints, panels, pins, presentation, table, toolbar, words
 from steinglm.dashboard.guard import guarded
-from steinglm.dashboard.measure import initial_rows, title
+from steinglm.dashboard.measure import rows_of, title
 from steinglm.dashboard.server import engine
 
 with guarded():
     experiment, view = controls.choices()
     presentation.show(view)
-    rows = initial_rows(experiment)
+    rows = rows_of(experiment, view.variance)
     run = toolbar.current_run(engine(), experiment)
-    pinned = pins.pinned(engine())
+    pinned = pins.pinned(engine(), view.variance)
 
     st.title("What does the initialization do to the signal?")
     st.markdown(words.headline(rows, experiment, title(experiment.dataset), view.variance))

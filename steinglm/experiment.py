@@ -16,12 +16,13 @@ import pandas as pd
 import torch
 from torch import nn
 
-from steinglm import datasets, diagnostics, mlp
+from steinglm import curves, datasets, diagnostics, mlp
 from steinglm.datasets import own
 from steinglm.init import INITIALIZERS
 from steinglm.responses import responses
 from steinglm.results import Epoch, Result, collect, epoch_of, metric_name, summarize
 from steinglm.settings import Experiment
+from steinglm.signals import signal_rows
 from steinglm.styles import style
 from steinglm.train import Losses, Rows, StopRules, evaluate, fit, predict
 
@@ -32,8 +33,10 @@ __all__ = [
     "Result",
     "initialize",
     "metric_name",
+    "signals",
     "split",
     "summarize",
+    "theory",
     "train",
 ]
 
@@ -162,6 +165,48 @@ def initialize(experiment: Experiment, *, max_rows: int | None = None) -> pd.Dat
         ],
         ignore_index=True,
     )
+
+
+def signals(experiment: Experiment, *, max_rows: int | None = None) -> pd.DataFrame:
+    """What `signals.signal_rows` measures of every network: gradients, probes, ranks, correlations, before training.
+
+    `max_rows` as in `initialize`, of the validation rows too; tidy rows with the same columns.
+    """
+    models, names, _ = _networks(experiment)
+    training, validation = (
+        _rows(experiment, part, torch.float64, max_rows) for part in ("train", "validation")
+    )
+    task = split(experiment.dataset, experiment.seed, 0).task
+    return signal_rows(mlp.stack(models, torch.float64), training, validation, names, task)
+
+
+PREDICTED = {
+    "preactivation_variance": "preactivation_variance",
+    "activation_variance": "activation_variance",
+    "preactivation_length": "length",
+}
+
+
+def theory(experiment: Experiment) -> pd.DataFrame:
+    """What `curves.predict` says of the hidden layers, for the quantities of `PREDICTED`, in `initialize`'s columns.
+
+    The inputs' length and overlap are those of the first repeat's training rows. SteinGLM has no length: its means are
+    removed.
+    """
+    X = split(experiment.dataset, experiment.seed, 0).X_train.double()
+    units = [X.shape[1], *[experiment.units(X.shape[1])] * experiment.depth]
+    length = float(X.square().mean())
+    overlap = min(length, float(X.mean(0).square().mean()))
+    rows = [
+        (method, 0, each.layer, quantity, 0, getattr(each, name))
+        for method in experiment.methods
+        for each in curves.predict(
+            method, experiment.activation, units, alpha=experiment.alpha, length=length, overlap=overlap
+        )
+        for quantity, name in PREDICTED.items()
+        if method != "steinglm" or quantity != "preactivation_length"
+    ]
+    return pd.DataFrame(rows, columns=list(diagnostics.COLUMNS))
 
 
 def train(

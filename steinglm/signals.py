@@ -19,7 +19,9 @@ from steinglm.train import LOSSES, Rows
 
 __all__ = ["QUANTITIES", "effective_rank", "gradients", "input_correlation", "probe", "signal_rows"]
 
-QUANTITIES = ("gradient_variance", "gradient_norm", "probe", "effective_rank", "input_correlation")
+QUANTITIES = (
+    "gradient_variance", "gradient_norm", "probe", "effective_rank", "input_correlation", "preactivation_length",
+)  # fmt: skip
 
 
 def gradients(networks: Stack, x: Tensor, y: Tensor, task: str) -> Iterator[tuple[Tensor, Tensor]]:
@@ -91,18 +93,20 @@ def signal_rows(
     """Every quantity of `QUANTITIES` for each hidden layer of K networks, in the columns of `diagnostics.layer_rows`.
 
     gradient_variance is that of dL_i/da over the rows, averaged over units, with quantiles across units beside it;
-    gradient_norm the Frobenius norm of dL/dW. The probe is fitted on training rows and measured on validation rows.
+    gradient_norm the Frobenius norm of dL/dW; preactivation_length theory's q, the mean of a^2. The probe is fitted on
+    training rows and measured on validation rows.
     """
     each = len(names) // len(training.X)
     x, y = training.X.repeat(each, 1, 1), training.y.repeat(each, 1, 1)
     x_new, y_new = validation.X.repeat(each, 1, 1), validation.y.repeat(each, 1, 1)
     found: list[Measured] = []
     steps = zip(layers(networks, x), layers(networks, x_new), gradients(networks, x, y, task), strict=True)
-    for number, ((_, _, h), (_, _, h_new), (backward, by_weight)) in enumerate(steps, start=1):
+    for number, ((_, a, h), (_, _, h_new), (backward, by_weight)) in enumerate(steps, start=1):
         scalars = across_units("gradient_variance", over_rows(backward)[1])
         scalars["gradient_norm"] = by_weight.flatten(1).norm(dim=1)
         scalars["probe"] = probe(h, y, h_new, y_new, task)
         scalars["effective_rank"] = effective_rank(h)
         scalars["input_correlation"] = input_correlation(h)
+        scalars["preactivation_length"] = a.square().mean((1, 2))
         found += [(number, quantity, values[:, None], False) for quantity, values in scalars.items()]
     return tidy(names, found)

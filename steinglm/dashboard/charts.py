@@ -29,10 +29,24 @@ Figure = dict[str, Any]  # data: traces, layout
 _QUANTITIES = {
     "preactivation_variance": ("Signal through the layers", "variance of the pre-activations"),
     "activation_variance": ("Signal through the layers", "variance of the activations"),
+    "preactivation_length": ("Length through the layers", "mean square of the pre-activations"),
+    "gradient_variance": ("Gradients on their way back", "variance of the gradients by pre-activation"),
+    "gradient_norm": ("Gradients of the weights", "norm of the gradient by the weights"),
+    "probe": ("What a layer knows of the response", "linear probe: R², or AUC of classes"),
+    "effective_rank": ("Effective rank", "directions that the activations span"),
+    "input_correlation": ("How alike two inputs look", "correlation of two inputs' activations"),
     "direction_recovery": ("What is left of the true directions", "R² of the true indices"),
     "moment_eigenvalue": ("Eigenvalue spectrum", "eigenvalue of the cross-moment"),
     "weight_singular_value": ("Singular values", "singular value of the weights"),
 }
+_SHARES = ("direction_recovery", "probe", "input_correlation")  # on a linear axis of 0 to 1
+_WHOLE = (
+    "gradient_norm",
+    "probe",
+    "effective_rank",
+    "input_correlation",
+    "preactivation_length",
+)  # one a layer
 _WIDTHS = {"training_loss": 2.8, "validation_loss": 1.3}  # the width of the line
 _NO_CURVE = pd.DataFrame({"mean": [], "low": [], "high": []}, dtype=float)
 
@@ -87,24 +101,21 @@ def variance(
     Parameters
     ----------
     rows : the rows of `experiment.initialize`; their last layer is the output layer and is left out
-    quantity : "preactivation_variance", "activation_variance", "direction_recovery" (a share, on a linear axis of 0
-        to 1), or another with `_q10` and `_q90` beside it
-    log : a log axis
+    quantity : of the rows; a share, such as "probe", stands on a linear axis of 0 to 1
+    log : a log axis, but for shares and ranks
     behind : label -> rows drawn thin: theory, or a pinned run
     names : the layers' names, where numbers would not tell which they are
     """
-    share = quantity == "direction_recovery"
-    log = log and not share
+    share = quantity in _SHARES
+    log = log and not share and quantity != "effective_rank"
     hidden = rows[(rows["layer"] >= 1) & (rows["layer"] < rows["layer"].max())]
     hidden = hidden[hidden["quantity"].isin([quantity, f"{quantity}_q10", f"{quantity}_q90"])]
     depth = hidden["layer"].max() if len(hidden) else 0
     # By the means: a unit along a redundant direction has a variance of 1e-30, and would flatten all curves.
     floor = _floor(hidden.loc[hidden["quantity"] == quantity, "value"]) if log else -np.inf
-    note = (
-        f"mean and 10 to 90 % of {'directions' if share else 'units'}"
-        + _over(hidden, ", median of")
-        + _thin(behind)
-    )
+    of = "directions" if quantity == "direction_recovery" else "units"
+    spread = "of a layer" if quantity in _WHOLE else f"mean and 10 to 90 % of {of}"
+    note = spread + _over(hidden, ", median of") + _thin(behind)
     if (hidden["value"] < floor).any():
         note += f"; smaller values at {floor:.0e}"
     unknown = "Signal through the layers", quantity.replace("_", " ")

@@ -24,6 +24,25 @@ TOPICS: dict[str, Topic] = {
         "model are known, *True directions* shows instead how much of the indices $B^\\top x$ a linear fit on the layer's "
         "pre-activations still reads ($R^2$): 1 in the first layer where $B$ lies in the span of its weights.",
     ),
+    "travel": Topic(
+        "Other signals",
+        "*Lengths*: the mean square of a pre-activation, theory's $q$; the variance over the data is what of it differs "
+        "between inputs, $q - q_{ab}$. *Gradients*: the variance over rows of $\\partial L_i/\\partial a_l$, which should "
+        "neither vanish nor explode on its way back from the last layer to the first. *Weight gradients*: "
+        "$\\lVert\\partial L/\\partial W_l\\rVert$. *Linear probe*: how well a linear fit on a layer's output predicts the response "
+        "of validation rows, as $R^2$ or, for classes, AUC: what the layer still knows. *Effective rank*: the exponential "
+        "of the entropy of the activations' spectrum, the number of directions that they span. *Input correlation*: the mean "
+        "of $h_a \\cdot h_b$ over pairs of inputs, over the mean of $|h_a|^2$; at 1 all inputs look alike.",
+    ),
+    "theory": Topic(
+        "Theory",
+        "Thin lines: what mean-field theory says of wide layers of such weights, with no network drawn. With "
+        "$\\sigma_w^2/n_\\text{in}$ the variance of a weight, the length follows $q' = \\sigma_w^2\\,E f(\\sqrt q z)^2$ and the "
+        "variance over the data is $q - q_{ab}$, for two inputs $a$ and $b$. SteinGLM removes the means, so its variance "
+        "follows $v' = \\alpha^2\\operatorname{Var} f(\\sqrt v z)$. Of twenty units theory says what many networks do on average. "
+        "SteinGLM's directions are not random: with relu and gelu they follow the rows of the largest signal, and its "
+        "variance lies above the line, the more so the deeper.",
+    ),
     "spectrum": Topic(
         "Eigenvalue spectrum",
         "The eigenvalues of the cross-moment $M = \\frac1n \\sum_i y_i\\,S_2(h_i)$ between a layer's input and the response, "

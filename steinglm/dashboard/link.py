@@ -14,11 +14,24 @@ from steinglm.datasets.own import is_own
 from steinglm.exceptions import InvalidInputError
 from steinglm.init import INITIALIZERS
 from steinglm.settings import Experiment
+from steinglm.signals import QUANTITIES
 
-__all__ = ["RECOVERY", "SCALES", "SPECTRA", "VARIANCES", "VERSION", "View", "address", "decode", "encode"]
+__all__ = [
+    "RECOVERY",
+    "SCALES",
+    "SIGNALS",
+    "SPECTRA",
+    "VARIANCES",
+    "VERSION",
+    "View",
+    "address",
+    "decode",
+    "encode",
+]
 
 VARIANCES = ("preactivation_variance", "activation_variance")
-RECOVERY = "direction_recovery"  # in the place of a variance, where the true directions are known
+RECOVERY = "direction_recovery"  # where the true directions are known
+SIGNALS = (*VARIANCES, *QUANTITIES, RECOVERY)  # what the first chart shows
 SPECTRA = ("moment_eigenvalue", "weight_singular_value")
 SCALES = tuple(
     f"{chart}:{scale}" for chart in ("signal", "spectrum", "learning") for scale in ("log", "linear")
@@ -47,6 +60,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "spectrum": "moment_eigenvalue",
         "layer": 2,
         "presentation": False,
+        "theory": True,
         "hidden": (),
         "scales": (),
     }
@@ -64,6 +78,7 @@ class View:
     ----------
     variance, spectrum, layer : the quantity of the first two charts, and the layer of the second
     presentation : larger letters and lines, no side bar
+    theory : thin lines of what theory says, where it says something
     hidden : methods that the charts do not show
     scales : of `SCALES`, for each chart whose axis is not as it comes
     """
@@ -72,12 +87,13 @@ class View:
     spectrum: str = "moment_eigenvalue"
     layer: int = 2
     presentation: bool = False
+    theory: bool = True
     hidden: tuple[str, ...] = ()
     scales: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.variance not in (*VARIANCES, RECOVERY) or self.spectrum not in SPECTRA:
-            known = f"of {(*VARIANCES, RECOVERY)} and {SPECTRA}"
+        if self.variance not in SIGNALS or self.spectrum not in SPECTRA:
+            known = f"of {SIGNALS} and {SPECTRA}"
             raise InvalidInputError("view", known, self, "choose one of these")
         if not isinstance(self.layer, int) or not 1 <= self.layer <= 201:
             raise InvalidInputError("layer", "1..201", self.layer, "the last one is the output layer")
@@ -151,7 +167,7 @@ def _value(name: str, text: str) -> Any:
         raise ValueError(name)
     if name in ("methods", "hidden", "scales"):
         return tuple(text.split(","))
-    if name == "presentation":
+    if name in ("presentation", "theory"):
         return bool(("False", "True").index(text))
     if text == "default":
         return None

@@ -8,9 +8,20 @@ import streamlit as st
 
 from steinglm import datasets
 from steinglm.datasets import own, workshop
-from steinglm.experiment import Experiment, initialize, split
+from steinglm.experiment import PREDICTED, Experiment, initialize, signals, split, theory
+from steinglm.signals import QUANTITIES
 
-__all__ = ["directions", "facts", "initial_rows", "measured", "task", "title"]
+__all__ = [
+    "directions",
+    "every_row",
+    "facts",
+    "initial_rows",
+    "measured",
+    "predicted",
+    "rows_of",
+    "task",
+    "title",
+]
 
 BUDGET = (
     1_200_000  # rows x units x layers x networks that are measured: an answer within a moment of any change
@@ -64,13 +75,48 @@ def _initial_rows(experiment: Experiment) -> pd.DataFrame:
     return initialize(experiment, max_rows=_most(experiment))
 
 
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _signal_rows(experiment: Experiment) -> pd.DataFrame:
+    return signals(experiment, max_rows=_most(experiment))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _predicted(experiment: Experiment) -> pd.DataFrame:
+    return theory(experiment)
+
+
 def initial_rows(experiment: Experiment) -> pd.DataFrame:
     """The layers of the experiment's networks before training; other training settings do not compute them again."""
+    return _initial_rows(_before_training(experiment))
+
+
+def rows_of(experiment: Experiment, quantity: str) -> pd.DataFrame:
+    """`initial_rows`, and with them the other signals where `quantity` is one of these."""
+    rows = initial_rows(experiment)
+    if quantity not in QUANTITIES:
+        return rows
+    return pd.concat([rows, _signal_rows(_before_training(experiment))], ignore_index=True)
+
+
+def every_row(experiment: Experiment) -> pd.DataFrame:
+    """All that is measured of the layers before training, and theory's values as quantities that begin with theory_."""
+    said = _predicted(_before_training(experiment))
+    said = said.assign(quantity="theory_" + said["quantity"])
+    return pd.concat([rows_of(experiment, QUANTITIES[0]), said], ignore_index=True)
+
+
+def predicted(experiment: Experiment, quantity: str) -> pd.DataFrame | None:
+    """What theory says of a quantity of the layers; None where it says nothing."""
+    return _predicted(_before_training(experiment)) if quantity in PREDICTED else None
+
+
+def _before_training(experiment: Experiment) -> Experiment:
+    """The same start, whatever follows it."""
     unrelated = {
         name: getattr(UNRELATED, name)
         for name in ("epochs", "batch_size", "learning_rate", "target_loss", "patience", "time_budget")
     }
-    return _initial_rows(replace(experiment, **unrelated))
+    return replace(experiment, **unrelated)
 
 
 def _most(experiment: Experiment) -> int:

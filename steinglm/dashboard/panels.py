@@ -7,18 +7,25 @@ import streamlit as st
 
 from steinglm.dashboard import charts, controls, sketch, words
 from steinglm.dashboard.explain import TOPICS
-from steinglm.dashboard.link import RECOVERY, SPECTRA, VARIANCES, View
+from steinglm.dashboard.link import RECOVERY, SIGNALS, SPECTRA, View
 from steinglm.dashboard.live import Look, Panel, feed_url, live
-from steinglm.dashboard.measure import directions, measured
+from steinglm.dashboard.measure import directions, measured, predicted
 from steinglm.engine import Run
 from steinglm.experiment import Experiment, Result
 from steinglm.kinds import AnyExperiment
+from steinglm.signals import QUANTITIES
 
 __all__ = ["explain", "figures", "layers", "learning", "show"]
 
 VARIANCE_TITLES = {
     "preactivation_variance": "Pre-activations",
     "activation_variance": "Activations",
+    "preactivation_length": "Lengths",
+    "gradient_variance": "Gradients",
+    "gradient_norm": "Weight gradients",
+    "probe": "Linear probe",
+    "effective_rank": "Effective rank",
+    "input_correlation": "Input correlation",
     RECOVERY: "True directions",
 }
 SPECTRUM_TITLES = {"moment_eigenvalue": "Cross-moment", "weight_singular_value": "Weights"}
@@ -28,7 +35,9 @@ Pinned = Mapping[str, tuple[pd.DataFrame, Result]]  # label -> initial rows and 
 
 def show(rows: pd.DataFrame, experiment: Experiment, run: Run | None, view: View, pinned: Pinned) -> None:
     """Draw the charts and, below them, what to choose about them."""
-    own = layers(rows, view, {label: own for label, (own, _) in pinned.items()})
+    behind = {label: own for label, (own, _) in pinned.items()}
+    lines = predicted(experiment, view.variance) if view.theory else None
+    own = layers(rows, view, behind, theory=lines)
     _sketch(own[0], view)
     losses = learning(experiment, run, view, {label: own.history for label, (_, own) in pinned.items()})
     events = live(
@@ -41,7 +50,7 @@ def show(rows: pd.DataFrame, experiment: Experiment, run: Run | None, view: View
     )
     _choices(experiment)
     if events.about in TOPICS:
-        explain(events.about)
+        explain("travel" if events.about == "signal" and view.variance in QUANTITIES else events.about)
     if events.state:
         st.rerun()
 
@@ -66,13 +75,13 @@ def _seen(rows: pd.DataFrame, view: View) -> pd.DataFrame:
 
 
 def _choices(experiment: Experiment) -> None:
-    signal, spectrum = TOPICS["signal"].text, TOPICS["spectrum"].text
+    signal, spectrum = f"{TOPICS['signal'].text}\n\n{TOPICS['travel'].text}", TOPICS["spectrum"].text
     with st.container(horizontal=True, gap="large", vertical_alignment="bottom"):
         title = VARIANCE_TITLES.__getitem__
-        offered = (*VARIANCES, RECOVERY) if directions(experiment.dataset) else VARIANCES
-        st.segmented_control(
-            "Signal of", offered, key="variance", format_func=title, required=True, help=signal
-        )
+        known = directions(experiment.dataset)
+        offered = [each for each in SIGNALS if known or each != RECOVERY]
+        st.selectbox("Signal of", offered, key="variance", format_func=title, help=signal, width=190)
+        st.toggle("Theory", key="theory", help=TOPICS["theory"].text)
         title = SPECTRUM_TITLES.__getitem__
         st.segmented_control(
             "Spectrum of", SPECTRA, key="spectrum", format_func=title, required=True, help=spectrum
@@ -92,13 +101,18 @@ def figures(rows: pd.DataFrame, view: View, result: Result | None) -> list[tuple
 
 
 def layers(
-    rows: pd.DataFrame, view: View, behind: Mapping[str, pd.DataFrame], names: Sequence[str] = ()
+    rows: pd.DataFrame,
+    view: View,
+    behind: Mapping[str, pd.DataFrame],
+    names: Sequence[str] = (),
+    theory: pd.DataFrame | None = None,
 ) -> list[Panel]:
-    """The signal and a layer's spectrum; `names` are the layers', where they have any."""
+    """The signal, with thin lines of theory, and a layer's spectrum; `names` are the layers', where they have any."""
     seen = _seen(rows, view)
     signal = words.signal(seen, view.variance, names)
     spectrum = words.spectrum(seen, view.layer, view.spectrum, names)
-    first = charts.variance(rows, quantity=view.variance, behind=behind, names=names)
+    thin = behind if theory is None else {"theory": theory, **behind}
+    first = charts.variance(rows, quantity=view.variance, behind=thin, names=names)
     second = charts.spectrum(rows, layer=view.layer, quantity=view.spectrum, behind=behind, names=names)
     return [
         Panel("signal", first, f"Variance by layer. {signal}", signal, about=True),

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 import streamlit as st
 
-from steinglm.dashboard.measure import initial_rows, title
+from steinglm.dashboard.measure import rows_of, title
 from steinglm.dashboard.panels import Pinned
 from steinglm.dashboard.table import draw, tidy
 from steinglm.engine import Engine, Run
@@ -16,13 +16,13 @@ __all__ = ["button", "pinned", "table"]
 MOST = 4
 
 
-def pinned(engine: Engine) -> Pinned:
-    """This session's pinned runs that the engine still has, by label."""
+def pinned(engine: Engine, quantity: str) -> Pinned:
+    """This session's pinned runs that the engine still has, by label, with the rows that hold `quantity`."""
     runs = [run for key in _keys() if (run := engine.find(key)) is not None and run.state == "finished"]
     found = [(run.experiment, run) for run in runs if isinstance(run.experiment, Experiment)]
     labels = _labels([experiment for experiment, _ in found])
     return {
-        label: (initial_rows(experiment), run.result())
+        label: (rows_of(experiment, quantity), run.result())
         for label, (experiment, run) in zip(labels, found, strict=True)
     }
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from steinglm.dashboard import link, owntable, panels, table, words
 from steinglm.dashboard.link import View
-from steinglm.dashboard.measure import initial_rows, title
+from steinglm.dashboard.measure import every_row, rows_of, title
 from steinglm.dashboard.report import report
 from steinglm.engine import Run
 from steinglm.experiment import Experiment, Result
@@ -38,7 +38,7 @@ def _downloads(experiment: Experiment, view: View, run: Run | None, source: Sour
     kind = title(experiment.dataset).replace(" ", "_").lower()
     name = f"steinglm-{kind}-{experiment.key}"
     result = run.result() if run is not None and run.state == "finished" else None
-    layers = partial(initial_rows, experiment)
+    layers = partial(every_row, experiment)
     _download("Layers, CSV", lambda: as_csv(layers()), f"{name}-layers.csv")
     _download("Layers, Parquet", lambda: as_parquet(layers()), f"{name}-layers.parquet")
     if run is not None and run.epoch >= 0:
@@ -62,7 +62,7 @@ def _losses(run: Run) -> pd.DataFrame:
 
 def _report(experiment: Experiment, view: View, result: Result | None, source: Source | None) -> bytes:
     """Made when it is asked for, outside of the session: what is the session's comes as an argument."""
-    rows = initial_rows(experiment)
+    rows = rows_of(experiment, view.variance)
     headline = words.headline(rows, experiment, title(experiment.dataset), view.variance)
     results = pd.DataFrame() if result is None else table.tidy(result)
     heading = f"{title(experiment.dataset)}, depth {experiment.depth}, {experiment.activation}"

@@ -10,6 +10,17 @@ from steinglm.experiment import TITLES, Experiment
 __all__ = ["headline", "learning", "listed", "number", "signal", "spectrum", "start"]
 
 STEADY = 3.0  # a signal that changes by less than this factor, half a decade, is said to hold
+CHANGING = {  # what a sentence about the change of a quantity from layer to layer calls it
+    "preactivation_variance": "pre-activation variance", "activation_variance": "activation variance",
+    "preactivation_length": "mean square pre-activation", "gradient_variance": "gradient variance",
+    "gradient_norm": "weight gradient",
+}  # fmt: skip
+LAST = {  # what a sentence says of the quantities that matter in the last layer
+    "direction_recovery": "A linear fit on {} still reads the true indices with an R² of",
+    "probe": "A linear fit on {} predicts the response of other rows with (R², or AUC of classes)",
+    "effective_rank": "So many directions, in effect, the activations of {} span",
+    "input_correlation": "Two inputs' activations in {} are correlated by",
+}
 LOST = 1e4  # one that changes by more than this factor is said to vanish, or to explode
 
 
@@ -72,17 +83,17 @@ def signal(rows: pd.DataFrame, quantity: str = "preactivation_variance", names: 
     Of the recovery of directions, what is left of them in the last.
     """
     depth, ends = _ends(rows, quantity)
-    if quantity == "direction_recovery":
+    if quantity in LAST:
         parts = [f"{_title(method)} {number(last)}" for method, (_, last) in ends.items()]
-        return f"A linear fit on {_layer(depth, names)} still reads the true indices with an R² of: {listed(parts)}."
-    place = quantity.split("_")[0].replace("preactivation", "pre-activation")
+        return f"{LAST[quantity].format(_layer(depth, names))}: {listed(parts)}."
+    what = CHANGING.get(quantity, quantity.replace("_", " "))
     if depth == 1:
         values = [f"{_title(method)} {number(first)}" for method, (first, _) in ends.items()]
-        return f"Variance of the {place}s in the only hidden layer: {listed(values)}."
+        return f"The {what} in the only hidden layer: {listed(values)}."
     order = sorted((m for m in ends if m != "steinglm"), key=lambda m: _factor(*ends[m]), reverse=True)
     shown = [*order[:1], *(["steinglm"] if "steinglm" in ends else order[1:2])]
     lead, *others = [f"{_title(method)}'s{{}} {_change(*ends[method])}" for method in shown]
-    lead = lead.format(f" {place} variance")
+    lead = lead.format(f" {what}")
     return f"{lead} by {_layer(depth, names)}" + "".join(f"; {other.format('')}" for other in others) + "."
 
 

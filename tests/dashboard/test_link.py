@@ -51,10 +51,11 @@ experiments = st.builds(
 )
 views = st.builds(
     View,
-    variance=st.sampled_from(link.VARIANCES),
+    variance=st.sampled_from(link.SIGNALS),
     spectrum=st.sampled_from(link.SPECTRA),
     layer=st.integers(1, 101),
     presentation=st.booleans(),
+    theory=st.booleans(),
     hidden=st.lists(st.sampled_from(sorted(INITIALIZERS)), unique=True).map(tuple),
     scales=st.lists(st.sampled_from(link.SCALES), unique=True).map(tuple),
 )

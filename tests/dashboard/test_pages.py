@@ -1,7 +1,9 @@
 """Each page runs as a script: it shows what it should, and whatever is forged becomes one message."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -34,6 +36,12 @@ def stored() -> Experiment:
 
 def texts(app: AppTest) -> str:
     return " ".join(str(element.value) for kind in (app.markdown, app.error, app.warning) for element in kind)
+
+
+def charts(app: AppTest) -> list[dict[str, Any]]:
+    """The panels that the browser is sent."""
+    panels: list[dict[str, Any]] = json.loads(app.get("bidi_component")[0].proto.json)["panels"]
+    return panels
 
 
 def test_the_page_opens_with_abalone_and_says_what_is_to_be_seen(compare: AppTest) -> None:
@@ -131,7 +139,7 @@ def test_the_presentation_hides_the_side_bar_and_keeps_the_settings(compare: App
     compare.query_params.update({"v": "1", "dataset": "diabetes", "depth": "3"})
     app = compare.run()
     app.toggle(key="presentation").set_value(True).run()
-    assert not app.selectbox
+    assert not app.sidebar.selectbox
     assert "On Diabetes, 3 layers" in texts(app)
     app.toggle(key="presentation").set_value(False).run()
     assert app.selectbox(key="dataset").value == "diabetes"
@@ -221,12 +229,45 @@ def test_many_classes_and_several_responses(compare: AppTest, dataset: str, aim:
     assert ("Test macro AUC" if accuracy else "Test RMSE") in columns
 
 
+@pytest.mark.parametrize(
+    ("quantity", "said"),
+    [
+        ("gradient_variance", "gradient variance"),
+        ("probe", "predicts the response of other rows"),
+        ("effective_rank", "So many directions, in effect, the activations of layer 3 span"),
+    ],
+)
+def test_other_signals_are_shown_and_are_in_the_link(compare: AppTest, quantity: str, said: str) -> None:
+    compare.query_params.update({"v": "1", "dataset": "diabetes", "depth": "3"})
+    app = compare.run()
+    app.selectbox(key="variance").set_value(quantity)
+    app.run()
+    assert not app.exception
+    assert said in charts(app)[0]["sentence"]
+    assert app.query_params["variance"] == quantity
+
+
+def test_theory_is_a_thin_line_a_method_which_can_be_switched_off(compare: AppTest) -> None:
+    compare.query_params.update({"v": "1", "dataset": "diabetes", "depth": "3"})
+    app = compare.run()
+
+    def thin() -> list[str]:
+        return [
+            trace["name"] for trace in charts(app)[0]["figure"]["data"] if trace["meta"]["role"] == "behind"
+        ]
+
+    assert len(thin()) == 4 and thin()[0] == "SteinGLM, theory"
+    app.toggle(key="theory").set_value(False)
+    app.run()
+    assert not thin() and app.query_params["theory"] == "False"
+
+
 def test_a_model_is_built_on_the_page_and_the_link_holds_it(compare: AppTest) -> None:
     app = compare.run()
     app.selectbox(key="dataset").set_value("multi_index")
     app.run()
-    assert "On Multi-index model" in texts(app)
-    assert app.segmented_control(key="variance").value == "direction_recovery"
+    assert "On a multi-index model" in texts(app)
+    assert app.selectbox(key="variance").value == "direction_recovery"
     app.number_input(key="model_directions").set_value(3)
     app.run()
     app.selectbox(key="model_link2").set_value("tanh")
@@ -246,20 +287,18 @@ def test_a_model_is_built_on_the_page_and_the_link_holds_it(compare: AppTest) ->
     assert not other.exception and not other.warning
     assert other.number_input(key="model_directions").value == 3
     assert other.selectbox(key="model_link2").value == "tanh"
-    assert other.segmented_control(key="variance").value == "direction_recovery"
+    assert other.selectbox(key="variance").value == "direction_recovery"
 
 
 def test_a_model_is_there_again_after_another_data_set(compare: AppTest) -> None:
     compare.query_params.update({"v": "1", "dataset": "multi_index:rows=500,inputs=4,links=bump"})
     app = compare.run()
-    app.segmented_control(key="variance").set_value("direction_recovery")
+    app.selectbox(key="variance").set_value("direction_recovery")
     app.run()
     app.selectbox(key="dataset").set_value("diabetes")
     app.run()
     assert not app.exception
-    assert (
-        app.segmented_control(key="variance").value == "preactivation_variance"
-    )  # nobody knows its directions
+    assert app.selectbox(key="variance").value == "preactivation_variance"  # nobody knows its directions
     app.selectbox(key="dataset").set_value("multi_index")
     app.run()
     assert app.selectbox(key="model_link0").value == "bump"

@@ -33,7 +33,7 @@ def test_a_signal_that_dies_altogether_is_a_fall() -> None:
 def test_one_layer_has_no_change() -> None:
     assert (
         words.signal(layers(steinglm=[1.0]))
-        == "Variance of the pre-activations in the only hidden layer: SteinGLM 1."
+        == "The pre-activation variance in the only hidden layer: SteinGLM 1."
     )
 
 
