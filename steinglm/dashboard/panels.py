@@ -76,7 +76,7 @@ def _seen(rows: pd.DataFrame, view: View) -> pd.DataFrame:
 
 def _choices(experiment: Experiment) -> None:
     signal, spectrum = f"{TOPICS['signal'].text}\n\n{TOPICS['travel'].text}", TOPICS["spectrum"].text
-    with st.container(horizontal=True, gap="large", vertical_alignment="bottom"):
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         title = VARIANCE_TITLES.__getitem__
         known = directions(experiment.dataset)
         offered = [each for each in SIGNALS if known or each != RECOVERY]
@@ -86,7 +86,7 @@ def _choices(experiment: Experiment) -> None:
         st.segmented_control(
             "Spectrum of", SPECTRA, key="spectrum", format_func=title, required=True, help=spectrum
         )
-        st.slider("Layer of the spectrum", 1, experiment.depth + 1, key="layer", width=320, help=spectrum)
+        st.slider("Layer of the spectrum", 1, experiment.depth + 1, key="layer", width=250, help=spectrum)
     if note := measured(experiment):
         st.caption(note)
 

@@ -15,9 +15,10 @@ CHANGING = {  # what a sentence about the change of a quantity from layer to lay
     "preactivation_length": "mean square pre-activation", "gradient_variance": "gradient variance",
     "gradient_norm": "weight gradient",
 }  # fmt: skip
+BACKWARD = ("gradient_variance", "gradient_norm")  # from the last layer to the first
 LAST = {  # what a sentence says of the quantities that matter in the last layer
     "direction_recovery": "A linear fit on {} still reads the true indices with an R² of",
-    "probe": "A linear fit on {} predicts the response of other rows with (R², or AUC of classes)",
+    "probe": "A linear fit on {} predicts the response of other rows (R², or AUC of classes)",
     "effective_rank": "So many directions, in effect, the activations of {} span",
     "input_correlation": "Two inputs' activations in {} are correlated by",
 }
@@ -90,11 +91,14 @@ def signal(rows: pd.DataFrame, quantity: str = "preactivation_variance", names: 
     if depth == 1:
         values = [f"{_title(method)} {number(first)}" for method, (first, _) in ends.items()]
         return f"The {what} in the only hidden layer: {listed(values)}."
+    to = depth
+    if quantity in BACKWARD:
+        ends, to = {method: (last, first) for method, (first, last) in ends.items()}, 1
     order = sorted((m for m in ends if m != "steinglm"), key=lambda m: _factor(*ends[m]), reverse=True)
     shown = [*order[:1], *(["steinglm"] if "steinglm" in ends else order[1:2])]
     lead, *others = [f"{_title(method)}'s{{}} {_change(*ends[method])}" for method in shown]
     lead = lead.format(f" {what}")
-    return f"{lead} by {_layer(depth, names)}" + "".join(f"; {other.format('')}" for other in others) + "."
+    return f"{lead} by {_layer(to, names)}" + "".join(f"; {other.format('')}" for other in others) + "."
 
 
 def _factor(first: float, last: float) -> float:

@@ -97,3 +97,11 @@ def test_the_headline_of_true_directions_names_who_keeps_them_best_and_worst() -
     said = words.headline(rows, Experiment(depth=2), "a model", "direction_recovery")
     lead = "On a model, 2 layers of tanh: SteinGLM keeps the true directions best (R² 0.97 in layer 2)"
     assert said == f"{lead}, He normal worst (0.1)."
+
+
+def test_gradients_are_told_on_their_way_back() -> None:
+    rows = layers(steinglm=[1e-5, 1e-4], orthogonal=[1e-20, 1e-4])
+    rows["quantity"] = rows["quantity"].replace("preactivation_variance", "gradient_variance")
+    said = words.signal(rows, "gradient_variance")
+    lead = "Orthogonal's gradient variance falls from 0.0001 to 1e-20 by layer 1"
+    assert said == f"{lead}; SteinGLM's falls from 0.0001 to 1e-05."
