@@ -58,6 +58,11 @@ class LayerTheory:
     activation_variance: float
     jacobian_mean_square: float
 
+    @property
+    def jacobian_root_mean_square(self) -> float:
+        """The root of `jacobian_mean_square`."""
+        return self.jacobian_mean_square**0.5
+
 
 def predict(
     method: str,

@@ -16,13 +16,12 @@ import pandas as pd
 import torch
 from torch import nn
 
-from steinglm import curves, datasets, diagnostics, mlp
+from steinglm import datasets, diagnostics, mlp
 from steinglm.datasets import own
 from steinglm.init import INITIALIZERS
 from steinglm.responses import responses
 from steinglm.results import Epoch, Result, collect, epoch_of, metric_name, summarize
 from steinglm.settings import Experiment
-from steinglm.signals import signal_rows
 from steinglm.styles import style
 from steinglm.train import Losses, Rows, StopRules, evaluate, fit, predict
 
@@ -33,10 +32,10 @@ __all__ = [
     "Result",
     "initialize",
     "metric_name",
-    "signals",
+    "networks_of",
+    "rows_of",
     "split",
     "summarize",
-    "theory",
     "train",
 ]
 
@@ -59,7 +58,7 @@ def _seeds(*entropy: int) -> np.ndarray:
     return np.random.SeedSequence(entropy).generate_state(2)
 
 
-def _networks(
+def networks_of(
     experiment: Experiment, checkpoint: Callable[[], None] | None = None
 ) -> tuple[list[nn.Sequential], list[tuple[str, int]], list[float]]:
     """The initialized networks, method by method and repeat by repeat, with their names and the seconds it took."""
@@ -109,7 +108,7 @@ def _network(experiment: Experiment, method: str, repeat: int, data: datasets.Sp
     return model
 
 
-def _rows(experiment: Experiment, part: str, dtype: torch.dtype, most: int | None = None) -> Rows:
+def rows_of(experiment: Experiment, part: str, dtype: torch.dtype, most: int | None = None) -> Rows:
     """The rows (the first `most`) of one part ("train", "validation", "test") of every repeat."""
     splits = [split(experiment.dataset, experiment.seed, repeat) for repeat in range(experiment.repeats)]
     X = torch.stack([getattr(data, f"X_{part}")[:most] for data in splits])
@@ -140,10 +139,10 @@ def initialize(experiment: Experiment, *, max_rows: int | None = None) -> pd.Dat
     Tidy rows (method, repeat, layer, quantity, rank, value): the quantities of `diagnostics.layer_rows` for each
     layer, and for layer 0, the network as a whole, initialization_seconds, training_loss and validation_loss.
     """
-    models, names, seconds = _networks(experiment)
+    models, names, seconds = networks_of(experiment)
     networks = mlp.stack(models, torch.float64)
     training, validation = (
-        _rows(experiment, part, torch.float64, max_rows) for part in ("train", "validation")
+        rows_of(experiment, part, torch.float64, max_rows) for part in ("train", "validation")
     )
     task = split(experiment.dataset, experiment.seed, 0).task
     whole = {
@@ -167,48 +166,6 @@ def initialize(experiment: Experiment, *, max_rows: int | None = None) -> pd.Dat
     )
 
 
-def signals(experiment: Experiment, *, max_rows: int | None = None) -> pd.DataFrame:
-    """What `signals.signal_rows` measures of every network: gradients, probes, ranks, correlations, before training.
-
-    `max_rows` as in `initialize`, of the validation rows too; tidy rows with the same columns.
-    """
-    models, names, _ = _networks(experiment)
-    training, validation = (
-        _rows(experiment, part, torch.float64, max_rows) for part in ("train", "validation")
-    )
-    task = split(experiment.dataset, experiment.seed, 0).task
-    return signal_rows(mlp.stack(models, torch.float64), training, validation, names, task)
-
-
-PREDICTED = {
-    "preactivation_variance": "preactivation_variance",
-    "activation_variance": "activation_variance",
-    "preactivation_length": "length",
-}
-
-
-def theory(experiment: Experiment) -> pd.DataFrame:
-    """What `curves.predict` says of the hidden layers, for the quantities of `PREDICTED`, in `initialize`'s columns.
-
-    The inputs' length and overlap are those of the first repeat's training rows. SteinGLM has no length: its means are
-    removed.
-    """
-    X = split(experiment.dataset, experiment.seed, 0).X_train.double()
-    units = [X.shape[1], *[experiment.units(X.shape[1])] * experiment.depth]
-    length = float(X.square().mean())
-    overlap = min(length, float(X.mean(0).square().mean()))
-    rows = [
-        (method, 0, each.layer, quantity, 0, getattr(each, name))
-        for method in experiment.methods
-        for each in curves.predict(
-            method, experiment.activation, units, alpha=experiment.alpha, length=length, overlap=overlap
-        )
-        for quantity, name in PREDICTED.items()
-        if method != "steinglm" or quantity != "preactivation_length"
-    ]
-    return pd.DataFrame(rows, columns=list(diagnostics.COLUMNS))
-
-
 def train(
     experiment: Experiment, *, checkpoint: Callable[[], None] | None = None
 ) -> Iterator[Epoch | Result]:
@@ -216,10 +173,10 @@ def train(
 
     `checkpoint` is called before each network is initialized and after every mini-batch; what it raises ends the run.
     """
-    models, names, seconds = _networks(experiment, checkpoint)
+    models, names, seconds = networks_of(experiment, checkpoint)
     networks = mlp.stack(models)
     training, validation, test = (
-        _rows(experiment, part, torch.float32) for part in ("train", "validation", "test")
+        rows_of(experiment, part, torch.float32) for part in ("train", "validation", "test")
     )
     task = split(experiment.dataset, experiment.seed, 0).task
     epochs: list[Epoch] = []

@@ -23,7 +23,7 @@ LAYERS = [
     "init layerwise sources samples tracing reports | train",
     "diagnostics jacobian signals",
     "estimators",
-    "settings results experiment",
+    "settings results experiment analysis",
     "images",
     "kinds",
     "worker run store cluster engine | export",

@@ -7,8 +7,9 @@ import pandas as pd
 import streamlit as st
 
 from steinglm import datasets
+from steinglm.analysis import PREDICTED, signals, theory
 from steinglm.datasets import own, workshop
-from steinglm.experiment import PREDICTED, Experiment, initialize, signals, split, theory
+from steinglm.experiment import Experiment, initialize, split
 from steinglm.signals import QUANTITIES
 
 __all__ = [
