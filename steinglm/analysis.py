@@ -7,13 +7,15 @@ differences of the inputs are stretched on their way through; `theory` predicts 
 import pandas as pd
 import torch
 
-from steinglm import curves, mlp
+from steinglm import curves, mlp, phases
 from steinglm.diagnostics import COLUMNS, Measured, tidy
 from steinglm.experiment import Experiment, networks_of, rows_of, split
 from steinglm.jacobian import singular_values
+from steinglm.mlp import ACTIVATIONS
 from steinglm.signals import signal_rows
+from steinglm.theory import paper_alpha, variance_preserving_alpha
 
-__all__ = ["PREDICTED", "jacobian", "signals", "theory"]
+__all__ = ["PREDICTED", "alphas", "jacobian", "phase_table", "signals", "theory"]
 
 POINTS = 64  # rows at which the Jacobian is taken
 PREDICTED = {
@@ -73,3 +75,29 @@ def theory(experiment: Experiment) -> pd.DataFrame:
         if method != "steinglm" or quantity != "preactivation_length"
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def phase_table(experiment: Experiment) -> pd.DataFrame:
+    """The phase of each baseline's hidden layers, which are square: one row a method, the fields of `phases.Phase`.
+
+    Their biases are zero. SteinGLM has no row: its biases remove the means of which the length map is made.
+    """
+    k = experiment.units(split(experiment.dataset, experiment.seed, 0).X_train.shape[1])
+    found = []
+    for method in experiment.methods:
+        if method in curves.SIGMA_W2:
+            sigma_w2 = curves.SIGMA_W2[method](k, k)
+            own = phases.phase(experiment.activation, sigma_w2)
+            found.append({"method": method, "sigma_w2": sigma_w2, "sigma_b2": 0.0, **vars(own)})
+    columns = ["method", "sigma_w2", "sigma_b2", "q_star", "chi", "phase", "xi_q", "xi_c"]
+    return pd.DataFrame(found, columns=columns)
+
+
+def alphas() -> pd.DataFrame:
+    """SteinGLM's scaling factor by activation: the paper's 1 / f'(0), and the one that holds a variance of 1."""
+    found = [
+        (name, paper_alpha(name), variance_preserving_alpha(name))
+        for name in ACTIVATIONS
+        if name != "identity"
+    ]
+    return pd.DataFrame(found, columns=["activation", "paper", "variance_preserving"])

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
-from steinglm.analysis import jacobian, signals, theory
+from steinglm.analysis import alphas, jacobian, phase_table, signals, theory
 from steinglm.diagnostics import COLUMNS
 from steinglm.experiment import Experiment, initialize, networks_of, rows_of
 from steinglm.init import INITIALIZERS
@@ -65,3 +65,25 @@ def test_theory_has_the_mean_square_of_the_jacobian() -> None:
     measured = rows[rows["quantity"] == "jacobian_root_mean_square"].groupby("method")["value"].median()
     ratio = measured / said.set_index("method")["value"]
     assert len(ratio) == 4 and ratio.between(0.6, 1.6).all()
+
+
+def test_the_baselines_phases_are_the_known_ones() -> None:
+    tanh = phase_table(SMALL).set_index("method")
+    assert tanh["phase"].to_dict() == {
+        "glorot_normal": "critical",
+        "he_normal": "chaotic",
+        "orthogonal": "critical",
+    }
+    relu = phase_table(replace(SMALL, activation="relu")).set_index("method")
+    assert relu["phase"].to_dict() == {
+        "glorot_normal": "ordered",
+        "he_normal": "critical",
+        "orthogonal": "ordered",
+    }
+    assert phase_table(replace(SMALL, methods=("steinglm",))).empty
+
+
+def test_every_activation_has_its_factors() -> None:
+    table = alphas().set_index("activation").round(4)
+    assert table.loc["tanh"].tolist() == [1.0, 1.5925] and table.loc["sigmoid"].tolist() == [4.0, 4.8013]
+    assert np.isnan(table.loc["relu", "paper"])

@@ -14,13 +14,16 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from steinglm.dashboard.look import DARK, LIGHT
-from steinglm.styles import STYLES, style
+from steinglm.styles import GREY, STYLES, style
 
 __all__ = [
-    "DARK", "FLOOR", "LIGHT", "POINTS", "Figure", "curves", "learning", "spectrum", "thin", "trajectories", "variance",
+    "DARK", "FLOOR", "LIGHT", "POINTS", "Figure", "curves", "learning", "phases", "spectrum", "thin", "trajectories",
+    "variance",
 ]  # fmt: skip
 
 FLOOR = 1e-30  # the smallest value that a log axis shows; float32 holds it
+SIGMA_W2_SHOWN, SIGMA_B2_SHOWN = 4.0, 1.0  # the part of the phase plane where initializations are
+ROUNDING = 1e-16  # of the largest singular value
 POINTS = 1000  # the most points of one curve
 Behind = Mapping[str, pd.DataFrame] | None
 Trace = dict[str, Any]
@@ -36,6 +39,7 @@ _QUANTITIES = {
     "effective_rank": ("Effective rank", "directions that the activations span"),
     "input_correlation": ("How alike two inputs look", "correlation of two inputs' activations"),
     "direction_recovery": ("What is left of the true directions", "R² of the true indices"),
+    "jacobian_singular_value": ("Singular values of the Jacobian", "singular value of ∂h/∂x"),
     "moment_eigenvalue": ("Eigenvalue spectrum", "eigenvalue of the cross-moment"),
     "weight_singular_value": ("Singular values", "singular value of the weights"),
 }
@@ -151,13 +155,15 @@ def spectrum(
     ----------
     rows : the rows of `experiment.initialize`
     layer : 1.. , the last one is the output layer
-    quantity : "moment_eigenvalue" or "weight_singular_value"
+    quantity : "moment_eigenvalue", "weight_singular_value" or "jacobian_singular_value"
     log : a log axis, for singular values only: an eigenvalue may be negative
     behind : label -> rows drawn thin
     names : the layers' names, where a number would not tell which it is
     """
     own = rows[(rows["layer"] == layer) & (rows["quantity"] == quantity)]
-    signed, floor = quantity == "moment_eigenvalue", FLOOR if log else -np.inf
+    signed = quantity == "moment_eigenvalue"
+    # What lies below is the rounding of the largest.
+    floor = max(FLOOR, ROUNDING * float(own["value"].max())) if log and len(own) else -np.inf
     ranks = own["rank"].max() if len(own) else 0
     stems = signed and ranks <= 24
     note = (
@@ -230,6 +236,42 @@ def trajectories(rows: pd.DataFrame, name: str, log: bool) -> Figure:
     for method in _methods(rows):
         own = rows[rows["method"] == method]
         figure["data"].append(_line(method, own["epoch"], own["value"].clip(lower=FLOOR), width=2.0))
+    return figure
+
+
+def phases(points: pd.DataFrame, line: pd.DataFrame, activation: str) -> Figure:
+    """Draw the plane of weight and bias variances: the critical line, and where the methods stand.
+
+    Parameters
+    ----------
+    points : columns method, sigma_w2, sigma_b2
+    line : columns sigma_w2, sigma_b2, in order; what lies outside of the plane shown is cut off
+    activation : its name
+    """
+    note = f"{activation}: ordered to the left of the critical line, chaotic to its right"
+    figure = _figure(
+        "Order and chaos", "variance of the biases, σ_b²", note, "variance of the weights, σ_w²", False
+    )
+    figure["layout"]["meta"] = {"positive": False}
+    figure["layout"]["xaxis"] |= {"range": [0, SIGMA_W2_SHOWN], "unifiedhovertitle": {"text": "σ_w² %{x}"}}
+    figure["layout"]["yaxis"]["range"] = [-0.05, SIGMA_B2_SHOWN]
+    x, y = (line[name].to_numpy(np.float32) for name in ("sigma_w2", "sigma_b2"))
+    if len(line) and np.ptp(x) < 1e-6:  # relu: critical at one weight variance, and there at no bias only
+        x, y = np.array([x[0], x[0]]), np.array([0.0, SIGMA_B2_SHOWN], np.float32)
+    look = {"color": GREY, "width": 2, "dash": "solid"}
+    figure["data"].append(
+        {
+            "type": "scatter", "x": x, "y": y, "mode": "lines", "line": look, "name": "critical line",
+            "hoverinfo": "skip", "legendgroup": "critical", "showlegend": False,
+            "meta": {"role": "behind", "label": "critical line"},
+        }
+    )  # fmt: skip
+    for place, row in enumerate(points.to_dict("records")):
+        trace = _line(row["method"], [0], [0], markers=True)
+        size = 16 - 4 * place  # those in one place stay visible
+        marker = trace["marker"] | {"size": size, "color": trace["line"]["color"]}
+        own = {"x": [row["sigma_w2"]], "y": [row["sigma_b2"]], "mode": "markers", "marker": marker}
+        figure["data"].append(trace | own)
     return figure
 
 

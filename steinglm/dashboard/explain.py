@@ -43,6 +43,22 @@ TOPICS: dict[str, Topic] = {
         "SteinGLM's directions are not random: with relu and gelu they follow the rows of the largest signal, and its "
         "variance lies above the line, the more so the deeper.",
     ),
+    "phases": Topic(
+        "Order and chaos",
+        "The length of a signal goes to a fixed point $q^*$. There $\\chi_1 = \\sigma_w^2\\,E f'(\\sqrt{q^*} z)^2$ is the factor by "
+        "which one layer multiplies small differences between inputs, and mean square gradients on their way back. Below 1, "
+        "the *ordered* phase, inputs become alike and gradients vanish; above 1, the *chaotic* phase, close inputs part and "
+        "gradients explode; on the critical line a signal travels furthest (Schoenholz et al., 2017). A depth scale is the "
+        "number of layers in which a deviation shrinks by the factor $e$.",
+    ),
+    "jacobian": Topic(
+        "Singular values of the Jacobian",
+        "The Jacobian $\\partial h/\\partial x = W_1 D_1 W_2 D_2 \\cdots$, $D_l$ the diagonal of the slopes $f'(a_l)$, of the last "
+        "hidden layer with respect to the input, at training rows: its singular values say by how much a small difference "
+        "is stretched, in each direction, on its way through. All alike is *dynamical isometry*. Square orthogonal layers, "
+        "and SteinGLM's, which are $\\alpha$ times orthonormal, have it in their linear part, so that only $f'$ spreads the "
+        "values; products of random matrices spread them more with every layer. Thin: theory's root mean square.",
+    ),
     "spectrum": Topic(
         "Eigenvalue spectrum",
         "The eigenvalues of the cross-moment $M = \\frac1n \\sum_i y_i\\,S_2(h_i)$ between a layer's input and the response, "

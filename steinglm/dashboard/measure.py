@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from steinglm import datasets
-from steinglm.analysis import PREDICTED, signals, theory
+from steinglm.analysis import PREDICTED, jacobian, phase_table, signals, theory
 from steinglm.datasets import own, workshop
 from steinglm.experiment import Experiment, initialize, split
 from steinglm.signals import QUANTITIES
@@ -17,6 +17,7 @@ __all__ = [
     "every_row",
     "facts",
     "initial_rows",
+    "jacobian_and_phases",
     "measured",
     "predicted",
     "rows_of",
@@ -104,6 +105,16 @@ def every_row(experiment: Experiment) -> pd.DataFrame:
     said = _predicted(_before_training(experiment))
     said = said.assign(quantity="theory_" + said["quantity"])
     return pd.concat([rows_of(experiment, QUANTITIES[0]), said], ignore_index=True)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _jacobian_and_phases(experiment: Experiment) -> tuple[pd.DataFrame, pd.DataFrame]:
+    return jacobian(experiment), phase_table(experiment)
+
+
+def jacobian_and_phases(experiment: Experiment) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What `analysis.jacobian` and `analysis.phase_table` say of the experiment's networks."""
+    return _jacobian_and_phases(_before_training(experiment))
 
 
 def predicted(experiment: Experiment, quantity: str) -> pd.DataFrame | None:

@@ -22,6 +22,11 @@ LAST = {  # what a sentence says of the quantities that matter in the last layer
     "effective_rank": "So many directions, in effect, the activations of {} span",
     "input_correlation": "Two inputs' activations in {} are correlated by",
 }
+PHASES = {  # what a phase does, for one method and for more
+    "ordered": ("is ordered", "are ordered"),
+    "critical": ("stands on the critical line", "stand on the critical line"),
+    "chaotic": ("is chaotic", "are chaotic"),
+}
 LOST = 1e4  # one that changes by more than this factor is said to vanish, or to explode
 
 
@@ -161,6 +166,30 @@ def headline(
     told = directions(rows) if quantity == "direction_recovery" else start(rows)
     place = "a multi-index model" if experiment.dataset.startswith(PREFIX) else title
     return f"On {place}, {layers} of {experiment.activation}: {told}"
+
+
+def phases(table: pd.DataFrame, activation: str) -> str:
+    """Which baselines are in which phase, and what that does to a signal."""
+    if table.empty:
+        return "Choose Glorot normal, He normal or Orthogonal to see their phases."
+    groups: dict[str, list[str]] = {}
+    for method, phase in zip(table["method"], table["phase"], strict=True):
+        groups.setdefault(str(phase), []).append(_title(method))
+    parts = [f"{listed(names)} {PHASES[phase][len(names) > 1]}" for phase, names in groups.items()]
+    return f"With {activation}, {'; '.join(parts)}."
+
+
+def jacobian(rows: pd.DataFrame) -> str:
+    """By how much small differences are stretched in the best and in the worst direction."""
+    own = rows[rows["quantity"] == "jacobian_singular_value"]
+    ends = own.groupby(["method", "rank"], sort=False)["value"].median().unstack("rank")
+    parts = [
+        f"{_title(method)} {number(float(values.max()))} to {number(float(values.min()))}"
+        for method, values in ends.iterrows()
+    ]
+    return (
+        f"A small difference between two inputs is multiplied, best to worst direction, by {listed(parts)}."
+    )
 
 
 def directions(rows: pd.DataFrame) -> str:

@@ -37,3 +37,12 @@ def test_no_serious_violation_on_the_paper_page(page: "Page", app_url: str) -> N
     page.get_by_role("heading", name="Time").wait_for(timeout=PATIENCE)
     page.locator(".plot .xaxislayer-above").nth(3).wait_for(state="attached", timeout=PATIENCE)
     assert not serious_violations(page)
+
+
+def test_no_serious_violation_on_the_theory_page_which_keeps_the_settings(page: "Page", app_url: str) -> None:
+    page.goto(f"{app_url}/?v=1&dataset=diabetes&depth=3")
+    page.get_by_role("link", name="Theory").click(timeout=PATIENCE)
+    page.get_by_role("heading", name="Scaling factors").wait_for(timeout=PATIENCE)
+    page.locator(".plot .xaxislayer-above").nth(1).wait_for(state="attached", timeout=PATIENCE)
+    page.wait_for_url("**/theory?v=1&dataset=diabetes&depth=3", timeout=PATIENCE)
+    assert not serious_violations(page)

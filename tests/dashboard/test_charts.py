@@ -9,6 +9,7 @@ import plotly.io as pio
 import pytest
 
 from steinglm.dashboard import charts
+from steinglm.phases import critical_line
 from steinglm.styles import STYLES, style
 
 METHODS = ["steinglm", "glorot_normal", "he_normal", "orthogonal"]
@@ -262,3 +263,30 @@ def test_eigenvalues_behind_are_strokes_beside_their_methods_stems() -> None:
     assert [trace.offsetgroup for trace in strokes] == METHODS
     assert all((trace.y == 0.25).all() for trace in strokes)
     assert not any(trace.mode == "lines" for trace in figure.data)
+
+
+def test_singular_values_that_are_rounding_do_not_flatten_the_others() -> None:
+    rows = pd.DataFrame(
+        [
+            ("steinglm", 0, 3, "jacobian_singular_value", rank, value)
+            for rank, value in ((1, 2.0), (2, 0.1), (3, 1e-29))
+        ],
+        columns=["method", "repeat", "layer", "quantity", "rank", "value"],
+    )
+    figure = charts.spectrum(rows, layer=3, quantity="jacobian_singular_value", log=True)
+    assert figure["data"][-1]["y"].tolist() == pytest.approx([2.0, 0.1, 2e-16])
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu", "sigmoid", "gelu"])
+def test_the_phase_plane_holds_the_line_and_a_point_a_method(activation: str) -> None:
+    line = pd.DataFrame([vars(point) for point in critical_line(activation)])
+    points = pd.DataFrame(
+        {"method": ["glorot_normal", "he_normal"], "sigma_w2": [1.0, 2.0], "sigma_b2": [0.0, 0.0]}
+    )
+    figure = go.Figure(charts.phases(points, line, activation))
+    assert [(trace.legendgroup, *trace.x) for trace in figure.data[1:]] == [
+        ("glorot_normal", 1),
+        ("he_normal", 2),
+    ]
+    x = np.asarray(figure.data[0].x)
+    assert (np.ptp(x) == 0 and x[0] == pytest.approx(2)) if activation == "relu" else len(x) > 10

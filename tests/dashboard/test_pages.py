@@ -247,6 +247,26 @@ def test_other_signals_are_shown_and_are_in_the_link(compare: AppTest, quantity:
     assert app.query_params["variance"] == quantity
 
 
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_the_theory_page_shows_phases_the_jacobian_and_factors(activation: str) -> None:
+    app = AppTest.from_file(str(PAGES / "theory.py"), default_timeout=60)
+    app.query_params.update({"v": "1", "dataset": "diabetes", "depth": "3", "activation": activation})
+    app.run()
+    assert not app.exception and not app.error
+    assert f"With {activation}, Glorot normal and Orthogonal" in texts(app)
+    assert [panel["name"] for panel in charts(app)] == ["phases", "jacobian"]
+    phases, factors = (frame.value for frame in app.dataframe)
+    assert phases["Method"].tolist() == ["SteinGLM", "Glorot normal", "He normal", "Orthogonal"]
+    assert (phases["Jacobian, measured"] > 0).all() and len(factors) == 7
+
+
+def test_theory_without_a_baseline_asks_for_one() -> None:
+    app = AppTest.from_file(str(PAGES / "theory.py"), default_timeout=60)
+    app.query_params.update({"v": "1", "dataset": "diabetes", "depth": "3", "methods": "steinglm"})
+    app.run()
+    assert not app.exception and "Choose Glorot normal" in texts(app)
+
+
 def test_theory_is_a_thin_line_a_method_which_can_be_switched_off(compare: AppTest) -> None:
     compare.query_params.update({"v": "1", "dataset": "diabetes", "depth": "3"})
     app = compare.run()
