@@ -15,7 +15,8 @@ from steinglm import datasets
 from steinglm.init import INITIALIZERS, stein_glm_
 from steinglm.mlp import build, stack
 from steinglm.reports import InitReport
-from steinglm.stein import CHUNK_ELEMENTS, cross_moment
+from steinglm.stein import cross_moment
+from steinglm.sums import CHUNK_ELEMENTS
 from steinglm.train import Rows, fit
 
 ROUNDS = 5

@@ -200,7 +200,8 @@ def _pass_by_pass(model: nn.Module, jobs: Jobs, last: Link, data: Source, rule: 
     reports: list[LayerReport] = []
     spreads = [_Spread(link.layer) for link, _ in jobs]
     for (link, alpha), before in zip(jobs, [None, *spreads], strict=False):
-        reports.append(_stein_(link, alpha, _samples(model, link, before, data, rule), data, rule))
+        passes = samples.Passes(partial(_samples, model, link, before, data, rule), rule.generator)
+        reports.append(_stein_(link, alpha, passes, data, rule))
     over = bool(jobs) and jobs[-1][0] is last
     met = [] if over else list(inputs_of(model, last, data, spreads[-1] if spreads else None))
     return reports, spreads, met

@@ -7,14 +7,16 @@ sample goes with each of its patches or positions.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 
 from steinglm.windows import Windows
 
-__all__ = ["LAYERS", "Layer", "draw_fans", "matrix_shape", "rows", "unit_axis", "write_"]
+__all__ = ["LAYERS", "Layer", "Passes", "draw_fans", "matrix_shape", "rows", "unit_axis", "write_"]
 
 Layer = nn.Linear | nn.Conv1d | nn.Conv2d | nn.Conv3d
 LAYERS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
@@ -55,15 +57,37 @@ def write_(layer: Layer, W: Tensor, mean: Tensor) -> None:
         layer.bias.copy_(-(stored @ mean[..., None]).flatten())
 
 
+@dataclass(eq=False)
+class Passes:
+    """Chunks of rows that start anew each time they are asked for, with the same draws from the generator."""
+
+    start: Callable[[], Iterator[tuple[Tensor | Windows, Tensor]]]
+    generator: torch.Generator | None
+    state: Tensor | None = None  # the generator's before the first pass
+
+    def __iter__(self) -> Iterator[tuple[Tensor | Windows, Tensor]]:
+        if self.generator is not None and self.state is None:
+            self.state = self.generator.get_state()
+        elif self.generator is not None and self.state is not None:
+            self.generator.set_state(self.state)
+        return self.start()
+
+
 def rows(
     layer: Layer, h: Tensor, y: Tensor, most: int | None = None, generator: torch.Generator | None = None
-) -> Iterator[tuple[Tensor | Windows, Tensor]]:
+) -> Passes:
     """The samples of a layer's input h (n, ...) and their responses y (n, C), in chunks (c, d) and (c, C).
 
     With G > 1 groups the chunks are (G, c, d) and (G, c, C). `most` bounds the patches or positions of each of the n
     samples: a subsample of its own, drawn with the generator. No more than a chunk of patches is in memory at a time;
     all patches of a convolution that moves on by one come as `Windows`, which are smaller, with y one a sample.
     """
+    return Passes(partial(_rows, layer, h, y, most, generator), generator)
+
+
+def _rows(
+    layer: Layer, h: Tensor, y: Tensor, most: int | None, generator: torch.Generator | None
+) -> Iterator[tuple[Tensor | Windows, Tensor]]:
     groups, d, _ = matrix_shape(layer)
     view = _positions(h) if isinstance(layer, nn.Linear) else _patches(layer, h)
     kernel = 0 if isinstance(layer, nn.Linear) else len(layer.kernel_size)

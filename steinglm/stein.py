@@ -8,10 +8,9 @@ the LAPACK build. Many responses y_1 .. y_C have the moments M_1 .. M_C, and the
 [M_1 .. M_C] as their directions.
 """
 
-import math
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -19,17 +18,16 @@ import torch
 from torch import Tensor
 
 from steinglm.exceptions import InvalidInputError
-from steinglm.windows import Windows
+from steinglm.passes import Rows
+from steinglm.scores import REPEATED, SCORES, SUMMED
+from steinglm.sums import Chunks, Sums, centered, sums_of
 
 __all__ = ["SCORES", "Moments", "cross_moment", "directions", "moments", "random_frame"]
-
-CHUNK_ELEMENTS = 1 << 17  # 1 MB of float64: stays in the cache, and bounds the memory
-Chunks = Iterable[tuple[Tensor | Windows, Tensor]]
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """What one pass over the rows gives: float64, on the device of the rows.
+    """What the rows give: float64, on the device of the rows.
 
     cross : (..., d, d), the cross-moment; (..., C, d, d) for C responses
     mean : (..., d), the mean of h
@@ -39,121 +37,6 @@ class Moments:
     cross: Tensor
     mean: Tensor
     covariance: Tensor | None = None
-
-
-@dataclass
-class _Sums:
-    """Sums over rows of u = h - h0 and v = y - y0, about a shift that keeps them well conditioned.
-
-    Tables of h and responses y broadcast against one another: for C responses, h has an axis of length 1 where
-    y has C.
-    """
-
-    h0: Tensor  # (..., d)
-    y0: Tensor  # (...)
-    n: int
-    u: Tensor  # (..., d)
-    v: Tensor  # (...)
-    vu: Tensor  # (..., d)
-    uu: Tensor  # (..., d, d), or only its diagonal (..., d)
-    vuu: Tensor  # (..., d, d)
-
-
-def _accumulate(chunks: Chunks, h0: Tensor, y0: Tensor, *, second: bool) -> _Sums:
-    """Pass over the rows once. `second` asks for the whole of sum u u^T, else only its diagonal is summed."""
-    *lead, d = h0.shape
-    both = torch.broadcast_shapes(lead, y0.shape)
-    uu = h0.new_zeros(*lead, d, d) if second else torch.zeros_like(h0)
-    zeros = torch.zeros_like(h0), torch.zeros_like(y0), h0.new_zeros(*both, d)
-    sums = _Sums(h0, y0, 0, *zeros, uu, h0.new_zeros(*both, d, d))
-    for h, y in chunks:
-        v = y.double() - y0[..., None]  # (..., c), or a number a sample for windows
-        rows = h.rows if isinstance(h, Windows) else h.shape[-2]
-        sums.n += rows
-        sums.v += v.sum(-1) * (rows // v.shape[-1])
-        own = h.sums(h0, v, second=second) if isinstance(h, Windows) else _sums_of_rows(h, h0, v, second)
-        for total, part in zip((sums.u, sums.vu, sums.uu, sums.vuu), own, strict=True):
-            total += part
-    return sums
-
-
-def _sums_of_rows(h: Tensor, h0: Tensor, v: Tensor, second: bool) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Sums of u, v u, u u^T (its diagonal unless `second`) and v u u^T over the rows h (..., c, d), u = h - h0."""
-    # Units before rows: narrow GEMMs run along contiguous memory, in less than half of the time.
-    u = h0.new_empty(*h0.shape, h.shape[-2]).copy_(h.mT).sub_(h0[..., None])  # (..., d, c)
-    vu = (u @ v[..., None]).squeeze(-1)
-    vuu = (u * v[..., None, :]) @ u.mT  # (..., d, d)
-    total = u.sum(-1)
-    return total, vu, u @ u.mT if second else u.square_().sum(-1), vuu  # the last use of u
-
-
-def _outer(a: Tensor, b: Tensor) -> Tensor:
-    return a[..., :, None] * b[..., None, :]
-
-
-def _each(scalar: Tensor) -> Tensor:
-    """A number for each table, to be multiplied with a matrix for each."""
-    return scalar[..., None, None]
-
-
-def _second(sums: _Sums) -> Tensor:
-    """(1/n) sum u u^T, or its diagonal where only that was summed."""
-    return (sums.uu if sums.uu.dim() == sums.vuu.dim() else torch.diag_embed(sums.uu)) / sums.n
-
-
-def _centered(sums: _Sums) -> tuple[Tensor, Tensor]:
-    """C = (1/n) sum (y - ybar)(h - hbar)(h - hbar)^T and R = (1/n) sum (h - hbar)(h - hbar)^T, from shifted sums."""
-    n, second = sums.n, _second(sums)
-    u, v = sums.u / n, sums.v / n
-    cross = sums.vu / n - v[..., None] * u  # (1/n) sum (y - ybar)(h - h0)
-    C = sums.vuu / n - _each(v) * second - _outer(cross, u) - _outer(u, cross)
-    return C, second - _outer(u, u)
-
-
-def _identity(sums: _Sums) -> Tensor:
-    """M = (1/n) sum y_i (h_i h_i^T - I), the paper's empirical cross-moment with S2(h) = h h^T - I."""
-    identity = torch.eye(sums.u.shape[-1], dtype=torch.float64, device=sums.u.device)
-    return sums.vuu / sums.n - _each(sums.v / sums.n) * identity
-
-
-def _centered_response(sums: _Sums) -> Tensor:
-    """M = (1/n) sum (y_i - ybar)(h_i h_i^T - I), the paper's formula with the mean of the response taken out first."""
-    return sums.vuu / sums.n - _each(sums.v / sums.n) * _second(sums)
-
-
-def _variances(R: Tensor) -> Tensor:
-    """The diagonal (..., d), with 1 for a constant unit."""
-    diagonal = R.diagonal(dim1=-2, dim2=-1)
-    return torch.where(diagonal > 0, diagonal, 1.0)
-
-
-def _standardized(sums: _Sums) -> Tensor:
-    """M = (1/n) sum (y_i - ybar) z_i z_i^T with z the standardized h: the paper's assumption h ~ N(0, I), met."""
-    C, R = _centered(sums)
-    scale = _variances(R).rsqrt()  # a constant unit has z = 0 and C = 0
-    return scale[..., :, None] * C * scale[..., None, :]
-
-
-def _gaussian(sums: _Sums) -> Tensor:
-    """M = P C P, P the inverse of the shrunk covariance: S2(h) = P (h - mu)(h - mu)^T P - P of a normal density.
-
-    The covariance is shrunk towards its diagonal by d / (n + d), which leaves a well-sampled one as it is and keeps
-    P finite when units are copies of one another.
-    """
-    C, R = _centered(sums)
-    d = R.shape[-1]
-    shrinkage = d / (sums.n + d)
-    P = torch.linalg.pinv((1 - shrinkage) * R + shrinkage * torch.diag_embed(_variances(R)), hermitian=True)
-    return P @ C @ P
-
-
-SCORES: dict[str, Callable[[_Sums], Tensor]] = {
-    "identity": _identity,
-    "centered": _centered_response,
-    "standardized": _standardized,
-    "gaussian": _gaussian,
-}
-UNSHIFTED = ("identity", "centered")  # take the rows of h as they are, their mean included
 
 
 def cross_moment(
@@ -166,14 +49,17 @@ def cross_moment(
     Parameters
     ----------
     h : tensor or array of shape (n, d), or an iterable of chunks of rows (c, d)
-        Chunks are passed over once and never held together, so that n is not bounded by memory. A tensor may have
+        Chunks are passed over one by one and never held together, so that n is not bounded by memory; the last four
+        scores pass over them two or three times, and need a list, or what else starts anew. A tensor may have
         leading axes (..., n, d): so many tables, each with a moment of its own, in a fraction of the time.
     y : tensor or array of shape (n,) or (n, 1), or (n, C) for C responses, or an iterable of chunks with those of `h`
         With leading axes like those of h: (..., n) or (..., n, C).
     score : one of `SCORES`
         "identity" is the paper's formula verbatim (y h h^T - y I), "centered" the same with y centered;
         "standardized" meets the assumption h ~ N(0, I) by standardizing h and centering y; "gaussian" uses the score
-        of a normal density with h's own covariance.
+        of a normal density with h's own covariance. "residual" is "standardized" with y less its linear fit on h;
+        "mixed" the mean outer product of gradients of the first and second order, which sees odd links too; "mixture"
+        uses the score of a Gaussian mixture, and "matched" that of a density learned by score matching.
 
     Returns
     -------
@@ -183,7 +69,8 @@ def cross_moment(
     Raises
     ------
     InvalidInputError
-        An unknown score, shapes that do not match, no rows, or values that are not finite.
+        An unknown score, shapes that do not match, no rows, or values that are not finite; chunks that cannot be
+        passed over again, under a score that has to.
 
     >>> h = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
     >>> cross_moment(h, torch.tensor([1.0, 0.0]), "identity")
@@ -192,7 +79,7 @@ def cross_moment(
     """
     if isinstance(h, np.ndarray | Tensor):
         return moments([(_tensor(h), _tensor(y))], score).cross
-    return moments(_paired(h, y), score).cross
+    return moments(_Paired(h, y), score).cross
 
 
 def moments(
@@ -207,93 +94,45 @@ def moments(
     Parameters
     ----------
     chunks : pairs h (..., c, d) and y (..., c) or (..., c, C); a list of one pair is a table held in memory
+        A score of `scores.REPEATED` passes over them again, and needs the same rows each time.
         h may be `Windows`, which stand for many rows a sample; y is then one a sample.
     y_mean : the mean of y over all chunks, () or (C,), if it is known: one GEMM a chunk, else two
     covariance : whether to give it; another GEMM
     """
     if score not in SCORES:
         raise InvalidInputError("score", f"one of {', '.join(SCORES)}", score, "choose one of these")
-    second = covariance or score == "gaussian"
-    if isinstance(chunks, list) and len(chunks) == 1:
-        h, y = chunks[0]
-        sums = _sums_of_table(h, y, score, second)
-    else:
-        sums = _sums_of_chunks(chunks, score, second, y_mean)
-    cross, mean = SCORES[score](sums), sums.h0 + sums.u / sums.n
-    if not torch.isfinite(cross).all():
-        raise InvalidInputError(
-            "h and y", "finite numbers", "nan or inf", "drop or impute missing values first"
-        )
-    R = _centered(sums)[1] if covariance else None
+    second = covariance or score == "gaussian" or score in REPEATED
+    sums = sums_of(chunks, score, second=second, y_mean=y_mean)
+    _check_finite(sums.vuu)
+    cross = SUMMED[score](sums) if score in SUMMED else _again(chunks, sums, score)
+    _check_finite(cross)
+    mean = sums.h0 + sums.u / sums.n
+    R = centered(sums)[1] if covariance else None
     if mean.shape[:-1] != cross.shape[:-2]:  # the axis of length 1 that stands where y has its responses
         mean, R = mean.squeeze(-2), None if R is None else R.squeeze(-3)
     return Moments((cross + cross.mT) / 2, mean, R)  # exactly symmetric
 
 
-def _aligned_windows(h: Windows, y: Tensor) -> tuple[Windows, Tensor]:
-    """As `_aligned`; y (..., n, C), the leading axes being those of the lines."""
-    if y.shape[-1] == 1:
-        return h, y.squeeze(-1)
-    return replace(h, lines=h.lines.unsqueeze(-5)), y.mT
+def _again(chunks: Chunks, sums: Sums, score: str) -> Tensor:
+    return REPEATED[score](Rows.of(chunks, sums)).reshape(sums.vuu.shape)
 
 
-def _aligned(h: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """h (..., n, d) and y (..., n) as they are; for y (..., n, C), h (..., 1, n, d) and y (..., C, n)."""
-    _check_rows(h, y)
-    if y.dim() < h.dim():
-        return h, y
-    return (h, y.squeeze(-1)) if y.shape[-1] == 1 else (h.unsqueeze(-3), y.mT)
+def _check_finite(moment: Tensor) -> None:
+    if not torch.isfinite(moment).all():
+        raise InvalidInputError(
+            "h and y", "finite numbers", "nan or inf", "drop or impute missing values first"
+        )
 
 
-def _sums_of_table(h: Tensor, y: Tensor, score: str, second: bool) -> _Sums:
-    """The sums about the exact means, so that a centered moment costs one GEMM and no correction."""
-    h, y = _aligned(h, y)
-    *lead, n, d = h.shape  # tables, samples, units
-    size = max(1, CHUNK_ELEMENTS // (d * math.prod(lead)))
-    h0, y0 = h.new_zeros(*lead, d, dtype=torch.float64), y.mean(-1, dtype=torch.float64)
-    if score == "identity":
-        y0 = torch.zeros_like(y0)
-    elif score not in UNSHIFTED:
-        h0 = torch.stack([part.sum(-2, dtype=torch.float64) for part in h.split(size, -2)]).sum(0) / n
-    chunks = zip(h.split(size, -2), y.split(size, -1), strict=True)
-    return _accumulate(chunks, h0, y0, second=second)
+@dataclass(frozen=True, eq=False)
+class _Paired:
+    """Chunks of h and of y, side by side; where both start anew, so does this."""
 
+    h: Iterable[Tensor]
+    y: Iterable[Tensor]
 
-def _sums_of_chunks(chunks: Chunks, score: str, second: bool, y_mean: Tensor | None) -> _Sums:
-    """The sums about the first chunk's means; `_centered` corrects for the difference.
-
-    Where y's mean differs from the shift, the correction takes the whole of sum u u^T.
-    """
-    pairs = _checked(chunks)
-    first = next(pairs, None)
-    if first is None:
-        raise InvalidInputError("h", "at least one chunk of rows", "none", "pass a non-empty iterable")
-    h, y = first
-    h0 = h.mean() if isinstance(h, Windows) else h.mean(-2, dtype=torch.float64)
-    y0 = y.mean(-1, dtype=torch.float64)
-    if y_mean is not None:
-        y0 = torch.zeros_like(y0) + (y_mean if y_mean.numel() > 1 else y_mean.reshape(()))
-    if score in UNSHIFTED:
-        h0 = torch.zeros_like(h0)
-    if score == "identity":
-        y0 = torch.zeros_like(y0)
-    exact = score == "identity" or y_mean is not None
-    return _accumulate(chain([first], pairs), h0, y0, second=second or not exact)
-
-
-def _checked(chunks: Chunks) -> Iterator[tuple[Tensor | Windows, Tensor]]:
-    d: int | None = None
-    for h, y in chunks:
-        if isinstance(h, Windows):
-            yield _aligned_windows(h, y)
-            continue
-        h, y = _aligned(h, y)
-        if d is not None and h.shape[-1] != d:
-            raise InvalidInputError(
-                "h", f"chunks of {d} columns", h.shape[-1], "give every chunk the same columns"
-            )
-        d = h.shape[-1]
-        yield h, y
+    def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
+        return _paired(self.h, self.y)
 
 
 def _paired(h: Iterable[Tensor], y: Iterable[Tensor]) -> Iterator[tuple[Tensor, Tensor]]:
@@ -309,18 +148,6 @@ def _paired(h: Iterable[Tensor], y: Iterable[Tensor]) -> Iterator[tuple[Tensor, 
 def _tensor(values: Any) -> Tensor:
     # torch warns of arrays that it could not write to, such as a data frame's
     return torch.as_tensor(values if isinstance(values, Tensor) else np.require(values, requirements="W"))
-
-
-def _check_rows(h: Tensor, y: Tensor) -> None:
-    if h.dim() < 2 or 0 in h.shape:
-        raise InvalidInputError("h", "a table (n, d) with n, d >= 1", tuple(h.shape), "one row a sample")
-    if y.shape[: h.dim() - 1] != h.shape[:-1] or y.dim() > h.dim() or 0 in y.shape:
-        raise InvalidInputError(
-            "y",
-            f"of shape {tuple(h.shape[:-1])}, and an axis more for many responses",
-            tuple(y.shape),
-            "one response, or one row of responses, a row of h",
-        )
 
 
 def directions(moment: Tensor, k: int, *, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:

@@ -41,6 +41,12 @@ class Windows:
         """The columns of a row, d."""
         return self.lines.shape[-4] * self.k
 
+    def written_out(self) -> Tensor:
+        """The rows (..., c, d) themselves, sample by sample."""
+        span = self.step * (self.k - 1) + 1
+        columns = self.lines.unfold(-1, span, 1)[..., :: self.step]  # (..., e, n, m, width, k)
+        return columns.movedim(-1, -4).flatten(-3).flatten(-3, -2).mT
+
     def mean(self) -> Tensor:
         """Of each feature's lines (..., e), for its k columns (..., d): near the columns' own means."""
         return self.lines.mean((-3, -2, -1), dtype=torch.float64).repeat_interleave(self.k, -1)

@@ -60,20 +60,90 @@ def cross_moment(h: Array, y: Array, score: str) -> Array:
     if score in ("identity", "centered"):
         for x, response in zip(h, y - y.mean() if score == "centered" else y, strict=True):
             total += response * (np.outer(x, x) - np.eye(d))
-    elif score == "standardized":
-        for x, response in zip(h, y, strict=True):
+    elif score in ("standardized", "residual"):
+        for x, response in zip(h, residuals(h, y) if score == "residual" else y - y.mean(), strict=True):
             z = [(x[j] - mean[j]) / sd[j] if sd[j] > 0 else 0.0 for j in range(d)]
-            total += (response - y.mean()) * np.outer(z, z)
-    else:
-        target = np.diag(
-            [v if v > 0 else 1.0 for v in np.diag(covariance)]
-        )  # a constant unit: any positive number
-        shrunk = covariance * n / (n + d) + target * d / (n + d)
-        P = np.linalg.inv(shrunk)
-        for x, response in zip(h, y, strict=True):
+            total += response * np.outer(z, z)
+    elif score == "matched":
+        live = np.where(sd > 0, 1 / np.where(sd > 0, sd, 1), 0)
+        z = (h - mean) * live
+        log_density = matched_log_density(z)
+        x = torch.tensor(z, requires_grad=True)
+        (slopes,) = torch.autograd.grad(log_density(x).sum(), x)
+        scores = [H + np.outer(g, g) for H, g in zip(hessians(log_density, z), slopes.numpy(), strict=True)]
+        for S2, response in zip(scores, y - y.mean(), strict=True):
+            total += response * live[:, None] * S2 * live
+    else:  # the mixture has one component where rows are few
+        S = shrunk(covariance, n)
+        P = np.linalg.inv(S)
+        e = residuals(h, y) if score == "mixed" else y - y.mean()
+        for x, response in zip(h, e, strict=True):
             u = P @ (x - mean)
-            total += (response - y.mean()) * (np.outer(u, u) - P)
+            total += response * (np.outer(u, u) - P)
+        if score == "mixed":
+            m1 = np.mean(
+                [response * P @ (x - mean) for x, response in zip(h, y - y.mean(), strict=True)], axis=0
+            )
+            return np.outer(m1, m1) + total @ S @ total / n**2
     return total / n
+
+
+def shrunk(covariance: Array, n: float) -> Array:
+    """Towards its diagonal by d / (n + d); the variance of a constant unit may be any positive number."""
+    d = len(covariance)
+    target = np.diag([v if v > 0 else 1.0 for v in np.diag(covariance)])
+    return covariance * n / (n + d) + target * d / (n + d)
+
+
+def matched_log_density(z: Array) -> Callable[[Tensor], Tensor]:
+    """log p of rows z (n, d) by score matching, a row at a time; the recipe of the random features is the library's."""
+    n, d = z.shape
+    S = z.T @ z / n * n / (n + d) + np.eye(d) * d / (n + d)
+    rng = np.random.default_rng(0)
+    omega = rng.standard_normal((200, d))
+    for j in range(100):
+        omega[j] = np.eye(d)[j % d]
+    speeds, phases = rng.uniform(0, 2.5, (200, 1)), rng.uniform(0, 2 * np.pi, 200)
+    omega = np.array([speed * w / np.sqrt(w @ S @ w) for speed, w in zip(speeds, omega, strict=True)])
+    A, terms = np.zeros((200, 200)), []
+    for row in z:
+        s, c = np.sin(omega @ row + phases), np.cos(omega @ row + phases)
+        gradients = -s[:, None] * omega  # of the features
+        laplacians = [-value * w @ S @ w for value, w in zip(c, omega, strict=True)]
+        A += gradients @ S @ gradients.T / n
+        terms.append(laplacians - gradients @ row)  # the score of the normal is -P row, and S P = I
+    a, V = np.mean(terms, axis=0), np.cov(np.transpose(terms), bias=True)
+    best, lowest = np.zeros(200), 0.0
+    for ridge in [0.001, 0.01, 0.1, 1, 10, 100]:
+        penalized = A + ridge * np.trace(A) / 200 * np.eye(200)
+        theta = -np.linalg.solve(penalized, a)
+        expected = theta @ A @ theta / 2 + a @ theta + np.trace(np.linalg.solve(penalized, V)) / n
+        if expected < lowest:
+            best, lowest = theta, expected
+    P, omega, phases, best = map(torch.as_tensor, (np.linalg.inv(S), omega, phases, best))
+    return lambda x: -((x @ P) * x).sum(1) / 2 + torch.cos(x @ omega.T + phases) @ best
+
+
+def residuals(h: Array, y: Array) -> Array:
+    """y less its least-squares fit on h and a constant."""
+    X = np.column_stack([np.ones(len(h)), h])
+    return y - X @ np.linalg.lstsq(X, y, rcond=None)[0]
+
+
+def principal_hessian_directions(h: Array, y: Array, *, resid: bool) -> tuple[Array, Array]:
+    """Li (1992): the eigenvectors of S^-1 (1/n) sum r_i x_i x_i^T, x = h - mean, r = y - mean or residuals.
+
+    As `statsmodels.regression.dimred.PrincipalHessianDirections` has it: S with n - 1; eigenvalues first, by magnitude.
+    """
+    n, d = h.shape
+    x = h - h.mean(axis=0)
+    r = residuals(h, y) if resid else y - y.mean()
+    moment = np.zeros((d, d))
+    for row, response in zip(x, r, strict=True):
+        moment += response * np.outer(row, row) / n
+    values, vectors = np.linalg.eig(np.linalg.inv(x.T @ x / (n - 1)) @ moment)
+    order = np.argsort(-np.abs(values))
+    return np.real(values[order]), np.real(vectors[:, order])
 
 
 def directions(moment: Array, k: int) -> tuple[Array, Array]:

@@ -168,7 +168,11 @@ def test_the_variances_in_the_report_are_those_of_the_pre_activations(kind: str)
     [
         *((kind, "standardized") for kind in ("paper's cnn", "conv1d", "mlp", "vgg")),
         # with so few images the other scores' eigenvalues are tied in the deep layers of the other models
-        *((kind, score) for kind in ("conv1d", "mlp") for score in ("identity", "gaussian")),
+        *(
+            (kind, score)
+            for kind in ("conv1d", "mlp")
+            for score in ("identity", "gaussian", "residual", "mixed")
+        ),
     ],
 )
 def test_a_loader_gives_what_the_whole_gives(kind: str, score: str) -> None:
@@ -276,6 +280,18 @@ def test_a_convolution_is_a_dense_layer_on_its_patches(kind: str, score: str, ma
                 centered = patches @ W[g] + conv.bias.detach().reshape(groups, -1)[g]
                 assert centered.mean(0).abs().max() < 1e-9
         assert report.layers[0].variance == pytest.approx(1)
+
+
+def test_rows_start_anew_with_the_same_draws() -> None:
+    conv, (X, y) = nn.Conv2d(2, 3, 3).double(), images(n=6, channels=2, side=7)
+    g = generator()
+    passes = samples.rows(conv, X, y[:, None], 4, g)
+    first = [h for h, _ in passes]
+    after = g.get_state()
+    second = [h for h, _ in passes]
+    assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+    assert torch.equal(g.get_state(), after)
+    assert not torch.equal(first[0], next(iter(samples.rows(conv, X, y[:, None], 4, g)))[0])
 
 
 @pytest.mark.parametrize("dimensions", [1, 3])

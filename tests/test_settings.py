@@ -31,7 +31,7 @@ BAD: dict[str, tuple[str, list[Any]]] = {  # setting -> the start of the message
         [0, 0.0, -1, math.nan, math.inf, -math.inf, 1.1e6, HUGE, "default", "1", "", True, [1.0]],
     ),
     "score": (
-        "score must be one of identity, centered, standardized, gaussian",
+        "score must be one of identity, centered, standardized, gaussian, ",
         ["", "third", None, 2, ["identity"]],
     ),
     "methods": (

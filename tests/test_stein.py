@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from steinglm.exceptions import InvalidInputError
+from steinglm.scores import REPEATED, SUMMED
 from steinglm.stein import SCORES, cross_moment, directions, moments, random_frame
 from tests import reference
 
@@ -123,13 +124,25 @@ def test_arrays_and_tensors_give_the_same(score: str) -> None:
 def test_chunks_equal_the_whole(score: str, sizes: list[int], shift: float) -> None:
     h, y = sample(n=sum(sizes))
     h = h + shift
-    chunks = cross_moment(iter(h.split(sizes)), iter(y.split(sizes)), score)
+    chunks = cross_moment(h.split(sizes), y.split(sizes), score)
     whole = cross_moment(h, y, score)
-    tolerance = 1e-7 if shift and score == "gaussian" else 1e-9
+    tolerance = 1e-7 if shift and score not in ("identity", "centered", "standardized") else 1e-9
     torch.testing.assert_close(chunks, whole, rtol=0, atol=tolerance * max(1.0, float(whole.abs().max())))
 
 
-@pytest.mark.parametrize("score", SCORES)
+def test_a_score_of_one_pass_takes_iterators_and_others_say_what_they_need() -> None:
+    h, y = sample()
+    for score in SUMMED:
+        chunks = cross_moment(iter(h.split(13)), iter(y.split(13)), score)
+        assert torch.equal(chunks, cross_moment(h.split(13), y.split(13), score))
+    for score in REPEATED:
+        with pytest.raises(
+            InvalidInputError, match=r"same 60 rows on every pass, got 0; .* give a list of chunks"
+        ):
+            cross_moment(iter(h.split(13)), iter(y.split(13)), score)
+
+
+@pytest.mark.parametrize("score", SUMMED)
 def test_many_rows_are_summed_in_parts(score: str) -> None:
     """More rows than one internal chunk holds, against one matrix product."""
     g = generator()
@@ -157,7 +170,7 @@ def test_permuting_rows_changes_nothing(score: str) -> None:
     )
 
 
-@pytest.mark.parametrize("score", ["standardized", "gaussian"])
+@pytest.mark.parametrize("score", ["standardized", "gaussian", *REPEATED])
 def test_centered_scores_ignore_a_shift(score: str) -> None:
     h, y = sample()
     torch.testing.assert_close(
@@ -273,7 +286,7 @@ TABLE = torch.ones(12, 3)
             TABLE,
             TABLE[:, 0],
             "second",
-            "score must be one of identity, centered, standardized, gaussian, got second",
+            "score must be one of identity, centered, standardized, gaussian, .*, got second",
         ),
         (
             TABLE,
@@ -345,7 +358,7 @@ def test_many_responses_have_a_moment_each(score: str) -> None:
     h, Y = many_responses()
     each = torch.stack([cross_moment(h, y, score) for y in Y.T])  # (C, d, d)
     torch.testing.assert_close(cross_moment(h, Y, score), each, rtol=1e-12, atol=1e-12)
-    chunked = cross_moment(iter(h.split(37)), iter(Y.split(37)), score)
+    chunked = cross_moment(h.split(37), Y.split(37), score)
     torch.testing.assert_close(chunked, each, rtol=1e-9, atol=1e-9)
     tables = cross_moment(torch.stack([h, h + 1]), torch.stack([Y, Y]), score)
     torch.testing.assert_close(tables[0], each, rtol=1e-12, atol=1e-12)
@@ -356,7 +369,7 @@ def test_a_column_is_the_vector_exactly(score: str) -> None:
     h, Y = many_responses()
     y = Y[:, 0]
     assert torch.equal(cross_moment(h, y[:, None], score), cross_moment(h, y, score))
-    chunked = [cross_moment(iter(h.split(50)), iter(v.split(50)), score) for v in (y, y[:, None])]
+    chunked = [cross_moment(h.split(50), v.split(50), score) for v in (y, y[:, None])]
     assert torch.equal(*chunked)
     M = cross_moment(h, y, score)
     for a, b in zip(directions(M, 3), directions(M[None], 3), strict=True):
@@ -382,7 +395,7 @@ def test_a_known_mean_of_y_saves_the_correction_and_the_covariance_comes_along(s
     for y in (Y, Y[:, 0]):
         table = moments([(h, y)], score, covariance=True)
         pairs = list(zip(h.split(30), y.split(30), strict=True))
-        streamed = moments(iter(pairs), score, y_mean=y.mean(0), covariance=True)
+        streamed = moments(pairs, score, y_mean=y.mean(0), covariance=True)
         for found in (table, streamed):
             torch.testing.assert_close(found.cross, cross_moment(h, y, score), rtol=1e-9, atol=1e-9)
             torch.testing.assert_close(found.mean, h.mean(0))

@@ -54,6 +54,11 @@ def test_sums_are_those_of_the_rows(windows: Windows, second: bool) -> None:
         torch.testing.assert_close(found, twin, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("windows", CASES, ids=range(len(CASES)))
+def test_the_rows_written_out(windows: Windows) -> None:
+    assert torch.equal(windows.written_out(), written_out(windows))
+
+
 @pytest.mark.parametrize("covariance", [False, True])
 @pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("score", SCORES)
@@ -61,7 +66,7 @@ def test_moments_of_windows_are_those_of_their_rows(score: str, many: bool, cova
     windows = Windows(lines(3, 8, 2, 9), k=3, step=2)
     y = lines(8, 3 if many else 1)
     parts = [(Windows(windows.lines[:, i : i + 3], 3, 2), y[i : i + 3]) for i in range(0, 8, 3)]
-    found = moments(iter(parts), score, y_mean=y.mean(0), covariance=covariance)
+    found = moments(parts, score, y_mean=y.mean(0), covariance=covariance)
     repeated = y.repeat_interleave(2 * windows.width, 0)
     whole = moments([(written_out(windows), repeated)], score, covariance=covariance)
     torch.testing.assert_close(found.cross, whole.cross, rtol=1e-8, atol=1e-9)
