@@ -72,7 +72,7 @@ def stein_glm_(
         that follows is not differentiable at 0 or not known; "auto" for the factor that gives each layer a mean
         pre-activation variance of 1.
     score : "identity" (the paper's formula), "centered", "standardized", "gaussian", "residual", "mixed", "mixture" or
-        "matched"; see `stein.cross_moment`. Under the last four each layer passes over the data two or three times.
+        "matched"; see `stein.cross_moment`. Under the last four each layer passes over the data two to four times.
     output : "glm" fits the output layer (`glm.fit_output`), "stein" gives it the leading directions too
     output_layer : the output layer's name in `model.named_modules()`; the last Linear that is called if None
     max_patches : the most patches of an image, or positions of a sequence, that a layer learns from, drawn anew for

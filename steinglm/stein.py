@@ -50,7 +50,7 @@ def cross_moment(
     ----------
     h : tensor or array of shape (n, d), or an iterable of chunks of rows (c, d)
         Chunks are passed over one by one and never held together, so that n is not bounded by memory; the last four
-        scores pass over them two or three times, and need a list, or what else starts anew. A tensor may have
+        scores pass over them two to four times, and need a list, or what else starts anew. A tensor may have
         leading axes (..., n, d): so many tables, each with a moment of its own, in a fraction of the time.
     y : tensor or array of shape (n,) or (n, 1), or (n, C) for C responses, or an iterable of chunks with those of `h`
         With leading axes like those of h: (..., n) or (..., n, C).

@@ -19,7 +19,8 @@ SHIPPED = [*LIBRARY, *PAGES, *sorted((ROOT / "benchmarks").glob("*.py"))]
 # A module may import from the layers above its own in this list, and from the group that it shares a string with.
 LAYERS = [
     "exceptions checks styles drawing responses windows",
-    "stein scores matching mixture passes sums | glm | mlp rational expectations theory phases curves | datasets tables",
+    "stein scores matching mixture passes sums | glm | datasets tables"
+    " | mlp rational expectations theory phases curves",
     "init layerwise sources samples tracing reports | train",
     "diagnostics jacobian signals",
     "estimators",

@@ -121,7 +121,7 @@ def _follow_link() -> None:
             _back_to_own()
         if messages + beyond:
             st.warning("  \n".join(messages + beyond), icon=":material/link_off:")
-    elif "dataset" not in st.session_state:
+    elif came or "dataset" not in st.session_state:
         settings, view, _ = link.decode(known)
         _fill(settings)
         apply(**{name: st.session_state.get(name, value) for name, value in asdict(view).items()})
@@ -207,7 +207,7 @@ def _dataset_title(name: str) -> str:
 
 def _more_settings() -> None:
     about = {name: topic.text for name, topic in TOPICS.items()}
-    st.segmented_control("Score", tuple(SCORES), key="score", required=True, help=about["score"])
+    st.selectbox("Score", tuple(SCORES), key="score", help=about["score"])
     named = OUTPUT_TITLES.__getitem__
     st.segmented_control(
         "GLM output layer", OUTPUTS, key="output", format_func=named, required=True, help=about["output"]

@@ -154,7 +154,10 @@ TOPICS: dict[str, Topic] = {
         "How the second-order score $S_2(h)$ of a layer's input is estimated. **identity** is the paper's formula "
         "$y\\,(hh^\\top - I)$ verbatim, **centered** the same with $y$ centered. **standardized** standardizes $h$, too, as "
         "the assumption $h \\sim N(0, I)$ asks. **gaussian** uses the full covariance: $P\\,C\\,P$ with $P$ its inverse. With "
-        "correlated inputs the identity score mixes in principal components; see the spectrum.",
+        "correlated inputs the identity score mixes in principal components; see the spectrum. For inputs that are not "
+        "normal: **residual** takes a linear fit out of the response first, **mixed** puts its direction, which the first "
+        "order of Stein's identity sees, beside those of the second; **mixture** learns a Gaussian mixture, and **matched** "
+        "a density by score matching, whose $S_2$ is then taken. The last four pass over the rows more than once.",
     ),
     "output": Topic(
         "GLM output layer",

@@ -40,10 +40,15 @@ def choices() -> ImageExperiment:
         )  # fmt: skip
         if not methods:
             st.caption("Where no method is chosen, all are shown.")
-        score = st.segmented_control(
-            "Score", tuple(SCORES), key="image_score", default=STANDARD, required=True,
-            help=TOPICS["score"].text, bind=IN_LINK,
-        )  # fmt: skip
+        scores = tuple(SCORES)
+        score = st.selectbox(
+            "Score",
+            scores,
+            scores.index(STANDARD),
+            key="image_score",
+            help=TOPICS["score"].text,
+            bind=IN_LINK,
+        )
         alpha = _alpha()
         patches = _count("patches", "Patches of an image", 1, 784, PATCHES, "max_patches")
         most = min(100, caps.most("epochs"))
