@@ -17,7 +17,8 @@ run: .venv/run.stamp ## start the app in the browser; PORT=8502 for another port
 SPREAD := --dist loadfile --no-loadscope-reorder --durations=10
 
 test: .venv/test.stamp ## everything that CI runs: check and the tests
-	$(MAKE) --jobs=3 check unit browser
+	$(MAKE) --jobs=2 check unit
+	$(MAKE) browser
 
 unit: .venv/test.stamp
 	$(VENV) -m pytest -n 3 $(SPREAD) -m "not browser and not soak"

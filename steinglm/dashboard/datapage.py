@@ -222,6 +222,13 @@ def report(cleaned: Cleaned) -> None:
 def _steps(steps: Sequence[tuple[str, str]]) -> None:
     if steps:
         table = pd.DataFrame(list(steps), columns=["Where", "What was done"])
-        st.dataframe(table, hide_index=True, height="auto", alt="What was done to the table")
+        widths = {
+            "Where": 160,
+            "What was done": 900,
+        }  # wider than the page, to be scrolled to: cells do not wrap
+        config = {name: st.column_config.TextColumn(width=width) for name, width in widths.items()}
+        st.dataframe(
+            table, hide_index=True, height="auto", column_config=config, alt="What was done to the table"
+        )
     else:
         st.caption("Every row and column is used as it is.")

@@ -79,7 +79,7 @@ def clean(
         )
     kept = _rows(inputs, kept, chosen, report)
     if kept.sum() < FEWEST:
-        cure = "choose to impute missing values, leave out a column, or take another response"
+        cure = "fill in missing values (impute), leave out a column, or take another response"
         raise InvalidInputError("table", f"{FEWEST} or more rows that can be used", int(kept.sum()), cure)
     tails = set(heavy(columns, target)) if chosen.tails != "keep" else set()
     most = _levels(inputs, limits)
