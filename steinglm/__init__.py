@@ -6,4 +6,4 @@ the usual initializations; `python -m steinglm compare` does so from a terminal,
 
 __all__ = ["__version__"]
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"

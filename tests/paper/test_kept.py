@@ -19,7 +19,8 @@ def test_no_network_is_missing_or_failed() -> None:
     rows, environment = results.kept()
     ends = rows[rows["quantity"] == "test_metric"].astype({"dataset": str})
     names = ends["dataset"].unique()
-    assert len(ends) == len(names) * len(study.DEPTHS) * len(study.METHODS) * len(study.OUTPUTS) * 10
+    assert set(names) == {name for group in study.DATASETS.values() for name in group}
+    assert len(ends) == 4000 == len(names) * len(study.DEPTHS) * len(study.METHODS) * len(study.OUTPUTS) * 10
     assert not ends.duplicated(NETWORK).any()
     assert np.isfinite(rows["value"]).all()
     assert environment["seeds"] == [0]
