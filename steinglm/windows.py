@@ -73,21 +73,31 @@ class Windows:
         """sum over rows of a_row b_row^T (..., d, d), which is symmetric: a is b times a number a sample."""
         e, k, w = a.shape[-4], self.k, self.width
         found = a.new_empty(*a.shape[:-4], e, k, e, k)
-        first = _flat(a, 0, w)
+        first, ends = _flat(a, 0, w), (self._ends(a), self._ends(b))
         for apart in range(k):
             product = first @ _flat(b, apart * self.step, w).mT  # (..., e, e), windows 0 and `apart`
             for i in range(k - apart):
                 if i:
-                    product = product + self._ends(a, b, i, apart)
+                    product = product + self._moved(*ends, i, apart)
                 found[..., :, i, :, i + apart] = product
                 found[..., :, i + apart, :, i] = product.mT
         return found.flatten(-4, -3).flatten(-2, -1)
 
-    def _ends(self, a: Tensor, b: Tensor, i: int, apart: int) -> Tensor:
+    def _ends(self, values: Tensor) -> tuple[Tensor, Tensor]:
+        """The lines' starts before the last window, and ends behind the first: (..., (k - 1) step, e, n m)."""
+        parts = values[..., : values.shape[-1] - self.width], values[..., self.width :]
+        start, end = (part.movedim(-1, -4).flatten(-2) for part in parts)
+        return start, end
+
+    def _moved(self, a: tuple[Tensor, Tensor], b: tuple[Tensor, Tensor], i: int, apart: int) -> Tensor:
         """What enters at the end of the line, less what leaves at its start, when both windows move on to the i-th."""
-        s, start, end = self.step, (i - 1) * self.step, (i - 1) * self.step + self.width
-        entering = _flat(a, end, s) @ _flat(b, end + apart * s, s).mT
-        return entering - _flat(a, start, s) @ _flat(b, start + apart * s, s).mT
+        here = slice((i - 1) * self.step, i * self.step)
+        there = slice((i - 1 + apart) * self.step, (i + apart) * self.step)
+        leaving, entering = (
+            (own[..., here, :, :] @ other[..., there, :, :].mT).sum(-3)
+            for own, other in zip(a, b, strict=True)
+        )
+        return entering - leaving
 
 
 def _flat(values: Tensor, start: int, length: int) -> Tensor:
