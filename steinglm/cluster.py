@@ -188,6 +188,7 @@ class Connection:
                     part.close(timeout=CONNECT_TIMEOUT)
                 except Exception:  # a half-dead cluster raises whatever it likes, and we want to be rid of it
                     logger.info("while closing %r", part, exc_info=True)
+                    part.status = Status.closed  # nothing of it is left to be closed when it is collected
         if self._scratch:
             shutil.rmtree(self._scratch, ignore_errors=True)
 

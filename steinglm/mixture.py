@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import torch
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from steinglm.passes import Rows, moment_of, shrunk
@@ -97,9 +98,9 @@ def _search(z: Tensor) -> Mixture:
     sample, best, lowest = z.cpu().numpy(), None, math.inf
     for components in range(1, affordable + 1):
         model = GaussianMixture(components, reg_covar=FLOOR, random_state=0)
-        with (
-            warnings.catch_warnings()
-        ):  # where EM has not converged, its step over all rows goes on from there
+        # Where EM has not converged, its step over all rows goes on from there. Its products are too small for
+        # threads, which on a busy machine wait for one another many times as long as they work.
+        with warnings.catch_warnings(), threadpool_limits(1):
             warnings.simplefilter("ignore", ConvergenceWarning)
             bic = model.fit(sample).bic(sample)
         if bic >= lowest:
