@@ -22,7 +22,7 @@ test: .venv/test.stamp ## everything that CI runs: check and the tests
 
 # One thread a test worker: more than there are cores wait for one another.
 unit: .venv/test.stamp
-	OMP_NUM_THREADS=1 $(VENV) -m pytest -n 3 $(SPREAD) -m "not browser and not soak"
+	OMP_NUM_THREADS=1 $(VENV) -m pytest -n 4 $(SPREAD) -m "not browser and not soak"
 
 browser: .venv/test.stamp
 	$(VENV) -m pytest -n 2 $(SPREAD) -m "browser and not soak" \
