@@ -125,6 +125,7 @@ def variance(
     unknown = "Signal through the layers", quantity.replace("_", " ")
     figure = _figure(*_QUANTITIES.get(quantity, unknown), note, "hidden layer", log)
     figure["layout"]["xaxis"] |= _ticks(depth, names)
+    figure["layout"]["uirevision"] = quantity  # a zoom belongs to what it was made on
     if share:
         figure["layout"]["yaxis"]["range"] = [0, 1.02]
     for label, others in (behind or {}).items():

@@ -218,7 +218,8 @@ class Chart {
       hoverlabel: { ...template.layout.hoverlabel, font: { ...template.layout.hoverlabel.font, size: font(13) } },
       margin: { l: 8, r: 10, t: 6, b: 8 },
       xaxis: axis(own.xaxis),
-      yaxis: { ...axis(own.yaxis), type: this.logarithmic ? "log" : "linear", nticks: this.logarithmic ? 3 : 6 },
+      // Said outright: Plotly would keep the fixed range of a figure before this one.
+      yaxis: { autorange: !own.yaxis?.range, ...axis(own.yaxis), type: this.logarithmic ? "log" : "linear", nticks: this.logarithmic ? 3 : 6 },
     };
   }
 

@@ -13,7 +13,7 @@ from steinglm.datasets.dataset import Dataset
 from steinglm.exceptions import InvalidInputError
 from steinglm.tables.choices import NONE_MADE, Choices, Tails, guess, incomplete, inputs_of, named
 from steinglm.tables.columns import Column
-from steinglm.tables.hazards import heavy
+from steinglm.tables.hazards import heavy, leaks
 from steinglm.tables.limits import Limits
 from steinglm.tables.raw import USUAL
 
@@ -77,6 +77,8 @@ def clean(
         raise InvalidInputError(
             "table", "one input beside the response", "none", "choose another table or target"
         )
+    known = {column.name for column in inputs}
+    report += [own for own in leaks(columns, target, chosen.task or "regression") if own[0] in known]
     kept = _rows(inputs, kept, chosen, report)
     if kept.sum() < FEWEST:
         cure = "fill in missing values (impute), leave out a column, or take another response"

@@ -551,6 +551,9 @@ def test_columns_that_repeat_the_response_are_pointed_out() -> None:
     _, columns = opened(content)
     found = dict(leaks(list(columns.values()), "y", "regression"))
     assert set(found) == {"scaled"} and "leave it out" in found["scaled"]
+    assert f"scaled: {found['scaled']}" in report(cleaned(content, Choices("y")))
+    assert "scaled: left out by choice" in report(cleaned(content, Choices("y", leave_out=("scaled",))))
+    assert "leave it out" not in report(cleaned(content, Choices("y", leave_out=("scaled",))))
 
 
 def test_columns_that_tell_the_class_are_pointed_out() -> None:
