@@ -84,19 +84,7 @@ def clean(
         cure = "fill in missing values (impute), leave out a column, or take another response"
         raise InvalidInputError("table", f"{FEWEST} or more rows that can be used", int(kept.sum()), cure)
     tails = set(heavy(columns, target)) if chosen.tails != "keep" else set()
-    most = _levels(inputs, limits)
-    parts = {}
-    for column in inputs:
-        values = column.values[kept].reset_index(drop=True)
-        if column.kind == "category":
-            values = _levelled(column.name, values, most, report)
-            if values.nunique() == 1:
-                continue
-        else:
-            values = _filled(column, values, report)
-            if column.name in tails:
-                values = _tamed(column.name, values, chosen.tails, report)
-        parts[column.name] = values
+    parts = _prepared(inputs, kept, tails, chosen.tails, _levels(inputs, limits), report)
     if not parts:
         raise InvalidInputError("table", "one input that varies", "none", "choose another table or target")
     X = pd.DataFrame(parts)
@@ -114,6 +102,25 @@ def clean(
     )
     encoded = sum(values.nunique() if values.dtype == object else 1 for values in parts.values())
     return Cleaned(dataset, chosen, tuple(report), len(columns[0].values), len(parts), encoded)
+
+
+def _prepared(
+    inputs: Sequence[Column], kept: np.ndarray, heavy_ones: set[str], tails: Tails, most: int, report: Report
+) -> dict[str, pd.Series]:
+    """The inputs on the rows kept: filled in, their tails tamed, rare levels merged; those that then vary."""
+    parts = {}
+    for column in inputs:
+        values = column.values[kept].reset_index(drop=True)
+        if column.kind == "category":
+            values = _levelled(column.name, values, most, report)
+            if values.nunique() == 1:
+                continue
+        else:
+            values = _filled(column, values, report)
+            if column.name in heavy_ones:
+                values = _tamed(column.name, values, tails, report)
+        parts[column.name] = values
+    return parts
 
 
 def _digest(X: pd.DataFrame, y: pd.Series, choices: Choices) -> str:

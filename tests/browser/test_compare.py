@@ -193,7 +193,9 @@ def test_the_axis_is_that_of_the_signal_shown(page: "Page", app_url: str) -> Non
     opened(page, f"{app_url}/{SMALL}&variance=probe")
     plot = page.get_by_role("region", name="What a layer knows of the response").locator(".plot")
     assert plot.evaluate("el => el._fullLayout.yaxis.range") == [0, 1.02]
-    page.locator("[data-test-script-state=notRunning]").wait_for(timeout=PATIENCE)  # else it draws a list anew
+    page.locator("[data-test-script-state=notRunning]").wait_for(
+        timeout=PATIENCE
+    )  # else it draws a list anew
     page.get_by_role("combobox", name="Signal of").click()
     page.get_by_role("option", name="Effective rank", exact=True).click()
     plot = page.get_by_role("region", name="Effective rank").locator(".plot")
