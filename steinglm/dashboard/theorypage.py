@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from steinglm.analysis import alphas
-from steinglm.dashboard import charts, words
+from steinglm.dashboard import charts, controls, words
 from steinglm.dashboard.explain import TOPICS
 from steinglm.dashboard.live import Panel, live
 from steinglm.dashboard.measure import jacobian_and_phases, predicted
@@ -39,7 +39,7 @@ def show(experiment: Experiment) -> None:
         Panel("phases", first, "The critical line, and where the methods stand.", about=True),
         Panel("jacobian", second, f"Singular values by rank. {sentence}", sentence, about=True),
     ]
-    events = live(panels, key="theory_charts")
+    events = live(panels, key="theory_charts", on_moved=controls.moved)
     if events.about in TOPICS:
         explain(events.about)
     _table(rows, phases, expected)
