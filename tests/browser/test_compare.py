@@ -7,7 +7,7 @@ import time
 from base64 import b64decode
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +43,24 @@ def opened(page: "Page", url: str) -> "Page":
     return page
 
 
+def choose(page: "Page", label: str, option: str) -> None:
+    """Choose from a list, opening it again when a script has drawn it anew and so closed it."""
+    from playwright.sync_api import Error
+
+    box = page.get_by_role("combobox", name=re.compile(f"^{label}"))
+    listed = page.get_by_role("option", name=option, exact=True)
+
+    def chosen() -> bool:
+        if box.input_value() != option and not listed.is_visible():
+            box.click()
+        elif listed.is_visible():
+            with suppress(Error):  # it closed meanwhile
+                listed.click(timeout=1000)
+        return box.input_value() == option and not listed.is_visible()
+
+    wait_until(chosen)
+
+
 def wait_until(holds: Callable[[], bool], seconds: float = PATIENCE / 1000) -> None:
     end = time.monotonic() + seconds
     while not holds():
@@ -65,8 +83,7 @@ def test_another_data_set_and_another_depth_redraw_the_first_two_charts(page: "P
     before = points(page, SIGNAL), points(page, SPECTRUM)
     page.get_by_role("slider", name="Depth").press("ArrowRight")
     wait_until(lambda: any(len(curve) == 4 for curve in points(page, SIGNAL)))
-    page.get_by_role("combobox", name=re.compile("^Data")).click()
-    page.get_by_role("option", name="Power plant").click()
+    choose(page, "Data", "Power plant")
     page.get_by_text("On Power plant, 4 layers of tanh").wait_for(timeout=PATIENCE)
     wait_until(lambda: points(page, SIGNAL) != before[0] and points(page, SPECTRUM) != before[1])
     assert "dataset=power_plant" in page.url
@@ -193,11 +210,7 @@ def test_the_axis_is_that_of_the_signal_shown(page: "Page", app_url: str) -> Non
     opened(page, f"{app_url}/{SMALL}&variance=probe")
     plot = page.get_by_role("region", name="What a layer knows of the response").locator(".plot")
     assert plot.evaluate("el => el._fullLayout.yaxis.range") == [0, 1.02]
-    page.locator("[data-test-script-state=notRunning]").wait_for(
-        timeout=PATIENCE
-    )  # else it draws a list anew
-    page.get_by_role("combobox", name="Signal of").click()
-    page.get_by_role("option", name="Effective rank", exact=True).click()
+    choose(page, "Signal of", "Effective rank")
     plot = page.get_by_role("region", name="Effective rank").locator(".plot")
     plot.wait_for(timeout=PATIENCE)
     inside = (
