@@ -39,6 +39,7 @@ __all__ = [
     "usable",
 ]
 
+SPREAD_ELEMENTS = 1 << 20  # numbers whose variance is taken in one piece
 NORMALIZATIONS = (_NormBase, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm, nn.LocalResponseNorm)
 COMPUTED = "its weight is computed from other parameters"
 NO_RULE = "the method has no rule for this kind of layer"
@@ -245,8 +246,13 @@ class _Spread:
         self.mean = self.squares = torch.zeros((), dtype=torch.float64)  # (k,), the latter of deviations
 
     def add(self, output: Tensor) -> None:
-        """Chan et al. (1979): merge the moments of another batch."""
-        values = output.movedim(samples.unit_axis(self.layer), -1).flatten(0, -2).double()  # (m, k)
+        """Take another batch's output in, in pieces whose float64 copies are small beside it."""
+        size = max(1, SPREAD_ELEMENTS * len(output) // max(1, output.numel()))
+        for part in output.split(size):
+            self._merge(part.movedim(samples.unit_axis(self.layer), -1).flatten(0, -2).double())
+
+    def _merge(self, values: Tensor) -> None:
+        """Chan et al. (1979): merge the moments of other rows (m, k)."""
         m = len(values)
         weights = values.new_full((1, m), 1 / m)
         mean = weights @ values  # (1, k); a product sums over rows many times faster than a reduction
