@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from steinglm.dashboard import controls, hints, panels, pins, presentation, table, toolbar, words
+from steinglm.dashboard import controls, hints, panels, pins, presentation, table, toolbar, travelled, words
 from steinglm.dashboard.guard import guarded
 from steinglm.dashboard.measure import rows_of, title
 from steinglm.dashboard.server import engine
@@ -24,5 +24,6 @@ with guarded():
     panels.show(rows, experiment, run, view, pinned)
     if run is not None and run.state == "finished":
         table.show(run.result())
+        travelled.show(run.result())
     if pinned:
         pins.table(pinned)

@@ -24,6 +24,7 @@ from steinglm.results import Epoch, Result, collect, epoch_of, metric_name, summ
 from steinglm.settings import Experiment
 from steinglm.styles import style
 from steinglm.train import Losses, Rows, StopRules, evaluate, fit, predict
+from steinglm.travel import Travel
 
 __all__ = [
     "TITLES",
@@ -40,6 +41,7 @@ __all__ = [
 ]
 
 TITLES = {method: style(method).title for method in INITIALIZERS}
+TRAVEL_ROWS = 256  # training rows at which the gradients along training are taken
 OWN_OUTPUT = {"steinglm": "stein"}  # the baselines draw theirs: "random"
 
 
@@ -179,6 +181,7 @@ def train(
         rows_of(experiment, part, torch.float32) for part in ("train", "validation", "test")
     )
     task = split(experiment.dataset, experiment.seed, 0).task
+    travel = Travel(networks, names, rows_of(experiment, "train", torch.float64, TRAVEL_ROWS), task)
     epochs: list[Epoch] = []
     for step in fit(
         networks,
@@ -198,6 +201,7 @@ def train(
         if isinstance(step, Losses):
             epochs.append(epoch_of(step, names))
             yield epochs[-1]
+            travel.look(step)
         else:
             states = [model.state_dict() for model in mlp.unstack(step.best)]
             yield collect(
@@ -212,6 +216,7 @@ def train(
                     for (method, repeat), own in zip(names, states, strict=True)
                     for name, value in own.items()
                 },
+                travel=travel.seen(),
                 best_epoch=step.best_epoch.tolist(),
                 best_validation_loss=step.best_loss.tolist(),
                 initialization_seconds=seconds,

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from steinglm.train import Losses
 
 __all__ = ["Epoch", "Result", "collect", "epoch_of", "metric_name", "summarize"]
 
+TRAVEL_COLUMNS = ["method", "repeat", "epoch", "layer", "quantity", "value"]
 Names = Sequence[tuple[str, int]]  # method and repeat of each network
 
 
@@ -42,6 +43,8 @@ class Result:
         for a regression), best_epoch, best_validation_loss, initialization_seconds, training_seconds (of the whole
         run), epochs_to_best_baseline (until the training loss reaches the best baseline's final one; nan: never),
         stopped ("", "target", "patience", "time")
+    travel : the layers at some epochs: method, repeat, epoch, layer, quantity (`travel.TRAVELLED` and quantiles across
+        units), value; empty for images
     state : the parameters at the best validation loss, by name: "steinglm.0.hidden1.weight", ...
     """
 
@@ -49,6 +52,7 @@ class Result:
     history: pd.DataFrame
     summary: pd.DataFrame
     state: dict[str, Tensor]
+    travel: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=TRAVEL_COLUMNS))
 
 
 def metric_name(task: str) -> str:
@@ -80,11 +84,12 @@ def collect(
     predicted: Iterable[Tensor],
     truth: Iterable[Tensor],
     state: Mapping[str, Tensor],
+    travel: Sequence[pd.DataFrame] = (),
     **columns: Any,
 ) -> Result:
     """A result from its parts: the linear predictors (n, C) of each network on its test responses (n, C).
 
-    `columns` are of the summary, one value a network or one for all: see `Result`.
+    `travel` are parts of the result's; `columns` are of the summary, one value a network or one for all: see `Result`.
     """
     history = pd.DataFrame([record for epoch in epochs for record in epoch.records()])
     history = history.dropna(ignore_index=True)
@@ -95,7 +100,11 @@ def collect(
     for name, values in columns.items():
         summary[name] = values
     summary["epochs_to_best_baseline"] = _epochs_to_best_baseline(history, names)
-    return Result(experiment, history, summary, dict(state))
+    result = Result(experiment, history, summary, dict(state))
+    if not travel:
+        return result
+    rows = pd.concat(travel)[TRAVEL_COLUMNS].replace([np.inf, -np.inf], np.nan)
+    return replace(result, travel=rows.dropna(ignore_index=True))
 
 
 def metric_of(z: Tensor, y: Tensor, task: str) -> float:

@@ -1,8 +1,8 @@
 """Finished runs on disk: one folder a run, named by the experiment's key, bounded, least recently used out first.
 
-A folder holds history.parquet, summary.parquet, weights.safetensors and experiment.json, which also has the digest of
-the other three. It is written under another name and renamed when it is complete, so a half-written one is never a run;
-one that does not match its digests is removed. Nothing here is ever unpickled.
+A folder holds history.parquet, summary.parquet, travel.parquet, weights.safetensors and experiment.json, which also has
+the digests of the others. It is written under another name and renamed when it is complete, so a half-written one is
+never a run; one that does not match its digests is removed. Nothing here is ever unpickled.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ __all__ = ["Store"]
 logger = logging.getLogger(__name__)
 
 KEY = re.compile(r"[0-9a-f]{16}")
-PARTS = ("history.parquet", "summary.parquet", "weights.safetensors")
+PARTS = ("history.parquet", "summary.parquet", "travel.parquet", "weights.safetensors")
 
 
 class Store:
@@ -128,6 +128,7 @@ def _write(folder: Path, result: Result) -> None:
     parts = (
         result.history.to_parquet(index=False),
         result.summary.to_parquet(index=False),
+        result.travel.to_parquet(index=False),
         safetensors.torch.save(tensors),
     )
     for name, data in zip(PARTS, parts, strict=True):
@@ -147,6 +148,7 @@ def _read(folder: Path) -> Result:
         experiment=from_dict(about["experiment"]),
         history=pd.read_parquet(BytesIO(data["history.parquet"])),
         summary=pd.read_parquet(BytesIO(data["summary.parquet"])),
+        travel=pd.read_parquet(BytesIO(data["travel.parquet"])),
         state=safetensors.torch.load(data["weights.safetensors"]),
     )
 

@@ -22,7 +22,7 @@ LAYERS = [
     "stein scores matching mixture passes sums | glm | datasets tables"
     " | mlp rational expectations theory phases curves",
     "init layerwise sources samples tracing reports | train",
-    "diagnostics jacobian signals",
+    "diagnostics jacobian signals travel",
     "estimators",
     "settings results experiment analysis",
     "images",

@@ -1,6 +1,7 @@
 """What the tests of the engine share: experiments of known length, ways to watch a run, a cluster started by hand."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -75,13 +76,17 @@ def cpu(process: psutil.Process) -> float:
 
 @contextmanager
 def started_by_hand(folder: Path) -> Iterator[str]:
-    """Start a scheduler and two workers with Dask's own commands; give the scheduler's address."""
+    """Start a scheduler and two workers with Dask's own commands; give the scheduler's address.
+
+    The third worker that dies under a run ends it.
+    """
     file = folder / "scheduler.json"
     common = ["--scheduler-file", str(file), "--no-dashboard", "--host", "127.0.0.1"]
     scheduler = ["scheduler", *common, "--port", "0", "--dashboard-address", "127.0.0.1:0"]
     worker = ["worker", *common, "--nthreads", "1", "--local-directory", str(folder)]
+    few = os.environ | {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "2"}
     parts = [
-        subprocess.Popen([sys.executable, "-m", "dask", *part], stderr=subprocess.DEVNULL)
+        subprocess.Popen([sys.executable, "-m", "dask", *part], stderr=subprocess.DEVNULL, env=few)
         for part in (scheduler, worker, worker)
     ]
     try:

@@ -35,6 +35,7 @@ _QUANTITIES = {
     "preactivation_length": ("Length through the layers", "mean square of the pre-activations"),
     "gradient_variance": ("Gradients on their way back", "variance of the gradients by pre-activation"),
     "gradient_norm": ("Gradients of the weights", "norm of the gradient by the weights"),
+    "weight_movement": ("How far the weights have moved", "distance from the start, as a share of its size"),
     "probe": ("What a layer knows of the response", "linear probe: R², or AUC of classes"),
     "effective_rank": ("Effective rank", "directions that the activations span"),
     "input_correlation": ("How alike two inputs look", "correlation of two inputs' activations"),
@@ -45,6 +46,7 @@ _QUANTITIES = {
 }
 _SHARES = ("direction_recovery", "probe", "input_correlation")  # on a linear axis of 0 to 1
 _WHOLE = (
+    "weight_movement",
     "gradient_norm",
     "probe",
     "effective_rank",

@@ -225,6 +225,13 @@ TOPICS: dict[str, Topic] = {
         "eigenvectors of the cross-moment of patches and response: look for edges, strokes and corners in them already before "
         "training, and for how much training changes them.",
     ),
+    "along": Topic(
+        "Along training",
+        "The networks as they were after some of the epochs. *Movement of the weights*: $\\lVert W_l - W_l(0)\\rVert / "
+        "\\lVert W_l(0)\\rVert$, how far a layer has moved from its start. Where it is small, the network still works with the "
+        "directions that it was given, and the output layer does the learning. *Weight gradients* and *Gradients* are those "
+        "of the first chart, over at most 256 training rows, now along training: a layer whose gradients vanish does not move.",
+    ),
     "errors": Topic(
         "Digits that each network gets wrong",
         "The test images whose class the network gets wrong at the best validation loss, the surest errors first: what the "

@@ -45,6 +45,8 @@ def _downloads(experiment: Experiment, view: View, run: Run | None, source: Sour
         _download("Losses, CSV", lambda: as_csv(_losses(run)), f"{name}-losses.csv")
         _download("Losses, Parquet", lambda: as_parquet(_losses(run)), f"{name}-losses.parquet")
     if result is not None:
+        _download("Along training, CSV", lambda: as_csv(result.travel), f"{name}-along.csv")
+        _download("Along training, Parquet", lambda: as_parquet(result.travel), f"{name}-along.parquet")
         _download("Weights, safetensors", partial(weights, result), f"{name}.safetensors")
     _download("Report, HTML", partial(_report, experiment, view, result, source), f"{name}.html")
     st.caption("Each chart saves itself as SVG or PNG." if result is not None else "Weights: after training.")

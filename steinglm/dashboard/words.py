@@ -7,7 +7,7 @@ import pandas as pd
 from steinglm.datasets.workshop import PREFIX
 from steinglm.experiment import TITLES, Experiment
 
-__all__ = ["headline", "learning", "listed", "number", "signal", "spectrum", "start"]
+__all__ = ["along", "headline", "learning", "listed", "number", "signal", "spectrum", "start"]
 
 STEADY = 3.0  # a signal that changes by less than this factor, half a decade, is said to hold
 CHANGING = {  # what a sentence about the change of a quantity from layer to layer calls it
@@ -104,6 +104,16 @@ def signal(rows: pd.DataFrame, quantity: str = "preactivation_variance", names: 
     lead, *others = [f"{_title(method)}'s{{}} {_change(*ends[method])}" for method in shown]
     lead = lead.format(f" {what}")
     return f"{lead} by {_layer(to, names)}" + "".join(f"; {other.format('')}" for other in others) + "."
+
+
+def along(rows: pd.DataFrame, quantity: str) -> str:
+    """How far the weights have moved by method, or how the gradients change from layer to layer."""
+    if quantity != "weight_movement":
+        return signal(rows, quantity)
+    own = rows[rows["quantity"] == quantity]
+    moved = own[own["layer"] < own["layer"].max()].groupby("method", sort=False)["value"].median()
+    parts = [f"{number(100 * float(value))} % with {_title(method)}" for method, value in moved.items()]
+    return f"The weights of the median hidden layer have moved by so much of their size: {listed(parts)}."
 
 
 def _factor(first: float, last: float) -> float:

@@ -335,3 +335,17 @@ def test_a_forged_model_falls_back_to_the_default(compare: AppTest, dataset: str
     assert not app.exception
     assert "The link's dataset could not be used" in texts(app)
     assert app.selectbox(key="dataset").value == "abalone"
+
+
+def test_a_finished_run_shows_its_layers_along_training(compare: AppTest, stored: Experiment) -> None:
+    compare.query_params.update({"v": "1", "dataset": "diabetes", "depth": "2", "epochs": "2"})
+    app = compare.run()
+    assert not app.exception
+    own = json.loads(app.get("bidi_component")[1].proto.json)["panels"][0]
+    assert "after epoch 2" in own["alt"]
+    app.select_slider[0].set_value(1)
+    app.button_group(key="along").set_value("gradient_norm")
+    app.run()
+    own = json.loads(app.get("bidi_component")[1].proto.json)["panels"][0]
+    assert own["figure"]["layout"]["title"]["text"].startswith("Gradients of the weights")
+    assert "after epoch 1" in own["alt"]

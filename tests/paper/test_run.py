@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -25,8 +26,15 @@ def engine(store: Path, scheduler: str = "") -> Engine:
 
 
 @pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A cluster started by hand, where the engines of the tests that do not end it compute."""
+    with started_by_hand(tmp_path_factory.mktemp("cluster")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a study that was not interrupted."""
+    """The folder of a study that was not interrupted, computed by the engine's own cluster."""
     folder = tmp_path_factory.mktemp("whole")
     with engine(folder / "store") as its:
         running.run(its, STUDY, folder / "paper")
@@ -44,7 +52,9 @@ def test_rows_and_environment(whole: Path) -> None:
 
 
 @pytest.mark.parametrize("after", [0, 1, 4])
-def test_interrupted_and_resumed_it_gives_the_same_bytes(whole: Path, tmp_path: Path, after: int) -> None:
+def test_interrupted_and_resumed_it_gives_the_same_bytes(
+    whole: Path, tmp_path: Path, address: str, after: int
+) -> None:
     class Interrupting(Engine):
         left = after + 1
 
@@ -54,7 +64,7 @@ def test_interrupted_and_resumed_it_gives_the_same_bytes(whole: Path, tmp_path: 
             self.left -= 1
             return super().submit(experiment, owner=owner)
 
-    with Interrupting(Settings(workers=2, store=tmp_path / "store", scheduler=""), trainer=FAKE) as its:
+    with Interrupting(Settings(workers=2, store=tmp_path / "store", scheduler=address), trainer=FAKE) as its:
         with pytest.raises(KeyboardInterrupt):
             running.run(its, STUDY, tmp_path / "paper")
         assert not (tmp_path / "paper" / running.TABLES.rows).exists()
@@ -66,18 +76,18 @@ def test_interrupted_and_resumed_it_gives_the_same_bytes(whole: Path, tmp_path: 
     assert (tmp_path / "paper" / rows).read_bytes() == (whole / rows).read_bytes()
 
 
-def test_a_folder_that_cannot_be_written_is_found_before_the_work(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_found_before_the_work(tmp_path: Path, address: str) -> None:
     (tmp_path / "file").write_text("")
-    with engine(tmp_path / "store") as its:
+    with engine(tmp_path / "store", address) as its:
         with pytest.raises(EngineError, match="cannot be written"):
             running.run(its, STUDY, tmp_path / "file" / "paper")
         assert its.computed == 0
 
 
 def test_a_full_disk_stops_the_study_and_keeps_what_is_finished(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with engine(tmp_path / "store") as its:
+    with engine(tmp_path / "store", address) as its:
         running.run(its, STUDY[:2], tmp_path / "paper")
 
         def full(_: object) -> None:
@@ -90,9 +100,10 @@ def test_a_full_disk_stops_the_study_and_keeps_what_is_finished(
         assert {e.key for e in STUDY[:2]} <= set(its.store.keys())
 
 
-def test_a_failed_experiment_is_an_error(tmp_path: Path) -> None:
+def test_a_failed_experiment_is_an_error(tmp_path: Path, address: str) -> None:
     failing = Experiment(dataset="diabetes", depth=FAILS, epochs=30)
-    with engine(tmp_path / "store") as its, pytest.raises(EngineError, match="the fake data is not there"):
+    own = engine(tmp_path / "store", address)
+    with own as its, pytest.raises(EngineError, match="the fake data is not there"):
         running.run(its, [failing], tmp_path / "paper")
 
 
@@ -124,9 +135,10 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
 
 
-@pytest.mark.slow
-def test_on_a_cluster_started_by_hand_it_gives_the_same_bytes(whole: Path, tmp_path: Path) -> None:
-    with started_by_hand(tmp_path) as address, engine(tmp_path / "store", address) as its:
+def test_on_a_cluster_started_by_hand_it_gives_the_same_bytes(
+    whole: Path, tmp_path: Path, address: str
+) -> None:
+    with engine(tmp_path / "store", address) as its:
         running.run(its, STUDY, tmp_path / "paper")
     assert (tmp_path / "paper" / running.TABLES.rows).read_bytes() == (
         whole / running.TABLES.rows
