@@ -208,6 +208,7 @@ def _dataset_title(name: str) -> str:
 def _more_settings() -> None:
     about = {name: topic.text for name, topic in TOPICS.items()}
     st.selectbox("Score", tuple(SCORES), key="score", help=about["score"])
+    st.toggle("Bias calibration", key="calibrate", help=about["calibrate"])
     named = OUTPUT_TITLES.__getitem__
     st.segmented_control(
         "GLM output layer", OUTPUTS, key="output", format_func=named, required=True, help=about["output"]

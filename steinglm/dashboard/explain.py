@@ -159,6 +159,12 @@ TOPICS: dict[str, Topic] = {
         "order of Stein's identity sees, beside those of the second; **mixture** learns a Gaussian mixture, and **matched** "
         "a density by score matching, whose $S_2$ is then taken. The last four pass over the rows more than once.",
     ),
+    "calibrate": Topic(
+        "Bias calibration",
+        "SteinGLM's biases are $b_l = -\\frac1n \\sum_i W_l^\\top h_{l-1,i}$, so that every pre-activation has mean 0 and falls "
+        "where $f$ is steepest. Without it they are zero, as the baselines' are. What $f$ puts into the mean of its outputs, "
+        "as sigmoid does with its values around 0.5, is then passed on, and drives the layers behind onto the flat parts of $f$.",
+    ),
     "output": Topic(
         "GLM output layer",
         "Which methods get their output layer from ridge or logistic regression on the last hidden layer, with a penalty "

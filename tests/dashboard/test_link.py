@@ -38,6 +38,7 @@ experiments = st.builds(
     activation=st.sampled_from(sorted(ACTIVATIONS)),
     alpha=st.none() | st.just("auto") | positive,
     score=st.sampled_from(sorted(SCORES)),
+    calibrate=st.booleans(),
     methods=st.lists(st.sampled_from(sorted(INITIALIZERS)), min_size=1, unique=True).map(tuple),
     output=st.sampled_from(OUTPUTS),
     epochs=st.integers(1, 1000),
