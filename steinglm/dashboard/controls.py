@@ -10,15 +10,15 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from steinglm import datasets
-from steinglm.dashboard import caps, link, owntable, presentation, workshop
+from steinglm import datasets, link
+from steinglm.dashboard import caps, owntable, presentation, workshop
 from steinglm.dashboard.explain import TOPICS
-from steinglm.dashboard.link import RECOVERY, VARIANCES, View
 from steinglm.dashboard.measure import directions, facts, title
 from steinglm.datasets.own import is_own
 from steinglm.datasets.workshop import PREFIX, parse
 from steinglm.experiment import TITLES, Experiment
 from steinglm.init import INITIALIZERS
+from steinglm.link import RECOVERY, VARIANCES, View
 from steinglm.mlp import ACTIVATIONS
 from steinglm.settings import MAX_SEED, OUTPUTS
 from steinglm.stein import SCORES

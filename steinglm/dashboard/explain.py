@@ -32,7 +32,9 @@ TOPICS: dict[str, Topic] = {
         "$\\lVert\\partial L/\\partial W_l\\rVert$. *Linear probe*: how well a linear fit on a layer's output predicts the response "
         "of validation rows, as $R^2$ or, for classes, AUC: what the layer still knows. *Effective rank*: the exponential "
         "of the entropy of the activations' spectrum, the number of directions that they span. *Input correlation*: the mean "
-        "of $h_a \\cdot h_b$ over pairs of inputs, over the mean of $|h_a|^2$; at 1 all inputs look alike.",
+        "of $h_a \\cdot h_b$ over pairs of inputs, over the mean of $|h_a|^2$; at 1 all inputs look alike. *Flat or dead units*: "
+        "the share whose mean slope $|f'(a)|$ over the rows is below 5 % of the steepest slope of $f$: tanh units on their flat "
+        "parts, relu units that are 0 for nearly every row.",
     ),
     "theory": Topic(
         "Theory",

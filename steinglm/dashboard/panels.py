@@ -7,12 +7,12 @@ import streamlit as st
 
 from steinglm.dashboard import charts, controls, sketch, words
 from steinglm.dashboard.explain import TOPICS
-from steinglm.dashboard.link import RECOVERY, SIGNALS, SPECTRA, View
 from steinglm.dashboard.live import Look, Panel, feed_url, live
 from steinglm.dashboard.measure import directions, measured, predicted
 from steinglm.engine import Run
 from steinglm.experiment import Experiment, Result
 from steinglm.kinds import AnyExperiment
+from steinglm.link import RECOVERY, SIGNALS, SPECTRA, View
 from steinglm.signals import QUANTITIES
 
 __all__ = ["explain", "figures", "layers", "learning", "show"]
@@ -26,6 +26,7 @@ VARIANCE_TITLES = {
     "probe": "Linear probe",
     "effective_rank": "Effective rank",
     "input_correlation": "Input correlation",
+    "saturated_share": "Flat or dead units",
     RECOVERY: "True directions",
 }
 SPECTRUM_TITLES = {"moment_eigenvalue": "Cross-moment", "weight_singular_value": "Weights"}

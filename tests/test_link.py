@@ -9,11 +9,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from steinglm import datasets
-from steinglm.dashboard import link
-from steinglm.dashboard.link import View
+from steinglm import datasets, link
 from steinglm.datasets.workshop import COMBINATIONS, DISTRIBUTIONS, LINKS, PREFIX, parse
 from steinglm.init import INITIALIZERS
+from steinglm.link import View
 from steinglm.mlp import ACTIVATIONS
 from steinglm.settings import OUTPUTS, Experiment
 from steinglm.stein import SCORES

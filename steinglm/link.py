@@ -31,7 +31,8 @@ __all__ = [
 
 VARIANCES = ("preactivation_variance", "activation_variance")
 RECOVERY = "direction_recovery"  # where the true directions are known
-SIGNALS = (*VARIANCES, *QUANTITIES, RECOVERY)  # what the first chart shows
+SATURATED = "saturated_share"
+SIGNALS = (*VARIANCES, *QUANTITIES, SATURATED, RECOVERY)  # what the first chart shows
 SPECTRA = ("moment_eigenvalue", "weight_singular_value")
 SCALES = tuple(
     f"{chart}:{scale}" for chart in ("signal", "spectrum", "learning") for scale in ("log", "linear")
