@@ -18,6 +18,7 @@ from steinglm.signals import QUANTITIES
 
 __all__ = [
     "RECOVERY",
+    "SATURATED",
     "SCALES",
     "SIGNALS",
     "SPECTRA",

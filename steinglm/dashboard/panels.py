@@ -12,10 +12,10 @@ from steinglm.dashboard.measure import directions, measured, predicted
 from steinglm.engine import Run
 from steinglm.experiment import Experiment, Result
 from steinglm.kinds import AnyExperiment
-from steinglm.link import RECOVERY, SIGNALS, SPECTRA, View
+from steinglm.link import RECOVERY, SATURATED, SIGNALS, SPECTRA, View
 from steinglm.signals import QUANTITIES
 
-__all__ = ["explain", "figures", "layers", "learning", "show"]
+__all__ = ["explain", "figures", "layers", "learning", "show", "topic"]
 
 VARIANCE_TITLES = {
     "preactivation_variance": "Pre-activations",
@@ -51,7 +51,7 @@ def show(rows: pd.DataFrame, experiment: Experiment, run: Run | None, view: View
     )
     _choices(experiment)
     if events.about in TOPICS:
-        explain("travel" if events.about == "signal" and view.variance in QUANTITIES else events.about)
+        explain(topic(events.about, view))
     if events.state:
         st.rerun()
 
@@ -140,6 +140,11 @@ def learning(
     return Panel(
         "learning", figure, "Losses by epoch, growing.", feed=feed_url(run.key, run.name), about=True
     )
+
+
+def topic(chart: str, view: View) -> str:
+    """What a chart's "?" explains."""
+    return "travel" if chart == "signal" and view.variance in (*QUANTITIES, SATURATED) else chart
 
 
 @st.dialog("What this chart shows")
