@@ -3,15 +3,11 @@
 import re
 from typing import TYPE_CHECKING
 
-import pytest
-
 from steinglm.lessons.reading import every
 from tests.browser.visiting import GO, PATIENCE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
-pytestmark = pytest.mark.browser
 
 
 def test_each_lesson_opens_with_its_mark_and_hides_its_answer(page: "Page", app_url: str) -> None:
