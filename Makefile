@@ -54,7 +54,7 @@ load: .venv/test.stamp ## thirty people at one server; the same at the services 
 	PYTHONPATH=. $(VENV) benchmarks/load.py --services
 
 fuzz: .venv/test.stamp ## 10,000 generated files through the reader of one's own tables, and 10,000 links
-	$(VENV) -m pytest -s -m soak tests/tables/test_fuzz.py tests/dashboard/test_link.py
+	$(VENV) -m pytest -s -m soak tests/tables/test_fuzz.py tests/test_link.py
 
 screenshots: .venv/test.stamp ## the main page in light and dark, wide and narrow
 	$(VENV) -m tests.browser.screenshots

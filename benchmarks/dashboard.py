@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steinglm.dashboard import link
+from steinglm import link
 from steinglm.settings import Experiment
 from tests.browser import serving
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import psutil
 
-from steinglm.dashboard import link
+from steinglm import link
 from steinglm.settings import Experiment
 from tests import services, sessions
 from tests.browser import serving

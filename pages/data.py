@@ -4,7 +4,7 @@ import streamlit as st
 
 from steinglm.dashboard import datapage, owntable, presentation
 from steinglm.dashboard.guard import guarded
-from steinglm.dashboard.link import View
+from steinglm.link import View
 
 with guarded():
     presentation.show(View())

@@ -4,8 +4,8 @@ import streamlit as st
 
 from steinglm.dashboard import imagecontrols, imagepage, presentation, toolbar
 from steinglm.dashboard.guard import guarded
-from steinglm.dashboard.link import View
 from steinglm.dashboard.server import engine
+from steinglm.link import View
 
 with guarded():
     presentation.show(View())

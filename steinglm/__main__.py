@@ -152,6 +152,12 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     add("--activation", default=default.activation, metavar="NAME", help=", ".join(ACTIVATIONS))
     add("--alpha", type=_alpha, default="default", help="a number, 'default' for 1/f'(0), or 'auto'")
     add("--score", default=default.score, metavar="NAME", help=", ".join(SCORES))
+    add(
+        "--calibrate",
+        action=argparse.BooleanOptionalAction,
+        default=default.calibrate,
+        help="biases of SteinGLM's that center the pre-activations, or zero",
+    )
     add("--methods", default=",".join(default.methods), help=f"with commas, of {', '.join(INITIALIZERS)}")
     add(
         "--output",

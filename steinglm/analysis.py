@@ -58,8 +58,8 @@ def jacobian(experiment: Experiment) -> pd.DataFrame:
 def theory(experiment: Experiment) -> pd.DataFrame:
     """What `curves.predict` says of the hidden layers, for the quantities of `PREDICTED`, in `initialize`'s columns.
 
-    The inputs' length and overlap are those of the first repeat's training rows. SteinGLM has no length: its means are
-    removed.
+    The inputs' length and overlap are those of the first repeat's training rows. A calibrated SteinGLM has no length:
+    its means are removed.
     """
     X = split(experiment.dataset, experiment.seed, 0).X_train.double()
     units = [X.shape[1], *[experiment.units(X.shape[1])] * experiment.depth]
@@ -69,10 +69,16 @@ def theory(experiment: Experiment) -> pd.DataFrame:
         (method, 0, each.layer, quantity, 0, getattr(each, name))
         for method in experiment.methods
         for each in curves.predict(
-            method, experiment.activation, units, alpha=experiment.alpha, length=length, overlap=overlap
+            method,
+            experiment.activation,
+            units,
+            alpha=experiment.alpha,
+            calibrate=experiment.calibrate,
+            length=length,
+            overlap=overlap,
         )
         for quantity, name in PREDICTED.items()
-        if method != "steinglm" or quantity != "preactivation_length"
+        if method != "steinglm" or quantity != "preactivation_length" or not experiment.calibrate
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 

@@ -10,8 +10,8 @@ from typing import TypeVar
 from steinglm.exceptions import InvalidInputError
 
 __all__ = [
-    "bound", "check_alpha", "check_between", "check_choice", "check_methods", "check_positive", "check_whole",
-    "variable",
+    "bound", "check_alpha", "check_between", "check_choice", "check_flag", "check_methods", "check_positive",
+    "check_whole", "variable",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -34,6 +34,12 @@ def check_choice(argument: str, value: object, choices: tuple[str, ...]) -> None
         close = get_close_matches(str(value), choices, n=1)
         cure = f"did you mean {close[0]!r}?" if close else "choose one of these"
         raise InvalidInputError(argument, f"one of {', '.join(choices)}", value, cure)
+
+
+def check_flag(argument: str, value: object, cure: str) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool):
+        raise InvalidInputError(argument, "True or False", value, cure)
 
 
 def check_whole(

@@ -44,8 +44,8 @@ class LayerTheory:
 
     layer : its number, from 1
     sigma_w2 : fan_in times the variance of a weight; for SteinGLM alpha^2
-    length : q, the mean square of the pre-activations over units and data; for SteinGLM their variance
-    preactivation_variance : s = q - q_ab; for SteinGLM v
+    length : q, the mean square of the pre-activations over units and data; for a calibrated SteinGLM their variance
+    preactivation_variance : s = q - q_ab; for a calibrated SteinGLM v
     activation_variance : the same of f(a)
     jacobian_mean_square : the mean square of the singular values that `jacobian.singular_values` measures: the product
         of chi over the layers up to this one, times its units by the number of singular values
@@ -70,6 +70,7 @@ def predict(
     units: Sequence[int],
     *,
     alpha: Alpha | Sequence[Alpha] = None,
+    calibrate: bool = True,
     length: float = 1.0,
     overlap: float = 0.0,
 ) -> tuple[LayerTheory, ...]:
@@ -81,6 +82,7 @@ def predict(
     units : how many inputs, and units of each hidden layer
     alpha : SteinGLM's scaling factor of all layers, or a list of each layer's, as in `init.stein_glm_`: a number, None
         for the paper's 1 / f'(0) ("auto" where f has a kink), "auto" for a variance of 1
+    calibrate : whether SteinGLM's biases remove the means; if not, alpha^2 is the sigma_w^2 of orthonormal weights
     length : the mean over the data of |x|^2 / d; 1 for standardized columns
     overlap : the mean of x_a . x_b / d over all pairs, which is |mean x|^2 / d; 0 for standardized columns
 
@@ -96,11 +98,12 @@ def predict(
     check_between("length", length, 0, LARGEST, "that of standardized columns is 1")
     check_between("overlap", overlap, 0, length, "that of standardized columns is 0")
     depth, gap = _checked(units), length - overlap
-    walk = (
-        _stein(activation, _alphas(activation, alpha, depth), gap)
-        if method == "steinglm"
-        else _drawn(SIGMA_W2[method], activation, units, length, gap)
-    )
+    if method != "steinglm":
+        walk = _drawn(SIGMA_W2[method], activation, units, length, gap)
+    elif calibrate:
+        walk = _stein(activation, _alphas(activation, alpha, depth), gap)
+    else:
+        walk = _uncalibrated(activation, _alphas(activation, alpha, depth), length, gap)
     product, rows = 1.0, []
     for layer, (sigma_w2, q, s, variance) in enumerate(walk, start=1):
         product *= chi(activation, q, sigma_w2=sigma_w2)  # E |J|^2 / units, J the Jacobian up to here
@@ -139,19 +142,39 @@ def _drawn(
     """q = sigma_w^2 E h^2 and s = sigma_w^2 (E h_a^2 - E h_a h_b), h the input of the layer."""
     for n_in, n_out in pairwise(units):
         sigma_w2 = rule(n_in, n_out)
-        q, s = sigma_w2 * length, sigma_w2 * gap
-        if q > LARGEST:
-            q = s = length = gap = inf
-        else:
-            length = length_map(activation, q, sigma_w2=1.0)
-            gap = gap_map(activation, q, s, sigma_w2=1.0)
+        q, s, length, gap = _through(activation, sigma_w2, length, gap)
         yield sigma_w2, q, s, gap
+
+
+def _through(
+    activation: str, sigma_w2: float, length: float, gap: float
+) -> tuple[float, float, float, float]:
+    """One layer without biases: q and s of its pre-activations, length and gap of its outputs."""
+    q, s = sigma_w2 * length, sigma_w2 * gap
+    if q > LARGEST:
+        return inf, inf, inf, inf
+    return q, s, length_map(activation, q, sigma_w2=1.0), gap_map(activation, q, s, sigma_w2=1.0)
 
 
 def _stein(activation: str, alphas: Sequence[float | str], gap: float) -> Iterator[Step]:
     """v = alpha^2 Var h, h the input of the layer."""
     for alpha in alphas:
-        sigma_w2 = (1 / gap if gap else 1.0) if alpha == "auto" else float(alpha) * float(alpha)
+        sigma_w2 = _squared(alpha, gap)
         v = sigma_w2 * gap
         gap = inf if v > LARGEST else variance_map(activation, v, alpha=1.0)
         yield sigma_w2, v, v, gap
+
+
+def _uncalibrated(
+    activation: str, alphas: Sequence[float | str], length: float, gap: float
+) -> Iterator[Step]:
+    """As `_drawn`, with sigma_w^2 = alpha^2: orthonormal weights pass the means on, too."""
+    for alpha in alphas:
+        sigma_w2 = _squared(alpha, gap)
+        q, s, length, gap = _through(activation, sigma_w2, length, gap)
+        yield sigma_w2, q, s, gap
+
+
+def _squared(alpha: float | str, gap: float) -> float:
+    """alpha^2; the "auto" one holds a variance of 1."""
+    return (1 / gap if gap else 1.0) if alpha == "auto" else float(alpha) * float(alpha)

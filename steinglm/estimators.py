@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from torch import Tensor, nn
 
 from steinglm import train
-from steinglm.checks import check_alpha, check_choice, check_positive, check_whole
+from steinglm.checks import check_alpha, check_choice, check_flag, check_positive, check_whole
 from steinglm.exceptions import InitializationWarning, InvalidInputError
 from steinglm.init import INITIALIZERS, orthogonal_
 from steinglm.mlp import ACTIVATIONS, Stack, perceptron, stack, unstack
@@ -44,6 +44,7 @@ class _SteinGLM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         *,
         alpha: float | str | None = None,
         score_function: str = "standardized",
+        calibrate: bool = True,
         init: str = "steinglm",
         max_epochs: int = 200,
         batch_size: int | None = None,
@@ -58,6 +59,7 @@ class _SteinGLM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         self.activation = activation
         self.alpha = alpha
         self.score_function = score_function
+        self.calibrate = calibrate
         self.init = init
         self.max_epochs = max_epochs
         self.batch_size = batch_size
@@ -120,6 +122,7 @@ class _SteinGLM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
                 task=self._task,
                 alpha=_plain(self.alpha),
                 score=self.score_function,
+                calibrate=_plain(self.calibrate),
                 validation=held,
                 generator=self._generator,
             )
@@ -182,6 +185,7 @@ class _SteinGLM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     def _check_options(self) -> None:
         check_choice("activation", self.activation, tuple(ACTIVATIONS))
         check_choice("score_function", self.score_function, tuple(SCORES))
+        check_flag("calibrate", _plain(self.calibrate), "False leaves the biases at zero")
         check_choice("init", self.init, tuple(INITIALIZERS))
         check_alpha(_plain(self.alpha))
         _widths(self.hidden_layer_sizes)
@@ -218,6 +222,7 @@ class SteinGLMClassifier(ClassifierMixin, _SteinGLM):  # type: ignore[misc]
         It is not a penalty, as MLPClassifier's is.
     score_function : SteinGLM's score function; see `stein.cross_moment`
         Elsewhere it is called `score`, which is a method here.
+    calibrate : whether SteinGLM's biases center the pre-activations; zero if not
     init : a name of `init.INITIALIZERS`
         "steinglm" fits a GLM as the output layer; the others draw it like the hidden layers.
     max_epochs : passes over the rows, at most; 0 leaves the network as it was initialized

@@ -92,9 +92,8 @@ def _network(experiment: Experiment, method: str, repeat: int, data: datasets.Sp
     # float64, so that what is measured deep in a vanishing signal is the method and not its rounding
     model = mlp.build(features, units, experiment.depth, experiment.activation, torch.float64, data.outputs)
     glm = experiment.output == "glm" or (experiment.output == "paper" and method == "steinglm")
-    options: dict[str, Any] = (
-        {"alpha": experiment.alpha, "score": experiment.score} if method == "steinglm" else {}
-    )
+    own = ("alpha", "score", "calibrate") if method == "steinglm" else ()
+    options: dict[str, Any] = {name: getattr(experiment, name) for name in own}
     INITIALIZERS[method](
         model,
         data.X_train,

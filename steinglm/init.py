@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
-from steinglm.checks import check_alpha, check_choice, check_whole
+from steinglm.checks import check_alpha, check_choice, check_flag, check_whole
 from steinglm.exceptions import InvalidInputError
 from steinglm.layerwise import (
     Rule,
@@ -48,6 +48,7 @@ def stein_glm_(
     task: str,
     alpha: float | str | None = None,
     score: str = "standardized",
+    calibrate: bool = True,
     output: str = "glm",
     output_layer: str | None = None,
     max_patches: int | None = None,
@@ -73,6 +74,7 @@ def stein_glm_(
         pre-activation variance of 1.
     score : "identity" (the paper's formula), "centered", "standardized", "gaussian", "residual", "mixed", "mixture" or
         "matched"; see `stein.cross_moment`. Under the last four each layer passes over the data two to four times.
+    calibrate : whether biases center the pre-activations; if not, those of the same layers are zero
     output : "glm" fits the output layer (`glm.fit_output`), "stein" gives it the leading directions too
     output_layer : the output layer's name in `model.named_modules()`; the last Linear that is called if None
     max_patches : the most patches of an image, or positions of a sequence, that a layer learns from, drawn anew for
@@ -101,11 +103,12 @@ def stein_glm_(
     True
     """
     check_choice("score", score, tuple(SCORES))
+    check_flag("calibrate", calibrate, "False leaves the biases at zero")
     check_choice("output", output, ("glm", "stein"))
     check_alpha(alpha)
     check_whole("max_patches", max_patches, 1, 10**9, "None takes every patch", optional=True)
     check_model(model)
-    rule = Rule(alpha, score, max_patches, generator or torch.Generator().manual_seed(0))
+    rule = Rule(alpha, score, max_patches, calibrate, generator or torch.Generator().manual_seed(0))
     with all_or_nothing(model), undisturbed(model):
         data = source(model, X, y, task)
         held = _held(model, validation, data)

@@ -68,6 +68,7 @@ class Rule:
     alpha: float | str | None
     score: str
     max_patches: int | None
+    calibrate: bool
     generator: torch.Generator
 
 
@@ -275,7 +276,7 @@ def _stein_(
     data: Source,
     rule: Rule,
 ) -> LayerReport:
-    """W = alpha V (the paper's equation for W_1), b = -(1/n) sum W^T h_i (its equation for b_1)."""
+    """W = alpha V (the paper's equation for W_1), b = -(1/n) sum W^T h_i (its equation for b_1), or 0."""
     start, layer = time.perf_counter(), link.layer
     groups, _, k = samples.matrix_shape(layer)
     m = moments(chunks, rule.score, y_mean=data.response_mean, covariance=alpha == "auto")
@@ -286,7 +287,8 @@ def _stein_(
         assert m.covariance is not None
         variance = float((W * (m.covariance @ W)).sum(-2).mean())
         alpha = variance**-0.5 if variance > 0 else 1.0  # a constant input has no variance to restore
-    samples.write_(layer, float(alpha) * W, m.mean.reshape(groups, -1))
+    mean = m.mean if rule.calibrate else torch.zeros_like(m.mean)
+    samples.write_(layer, float(alpha) * W, mean.reshape(groups, -1))
     spectrum = torch.stack(eigenvalues).cpu().numpy()
     return LayerReport(
         link.name, tuple(layer.weight.shape), "stein", float(alpha), rule.score,

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 from steinglm import __version__, datasets
-from steinglm.checks import check_choice, check_methods, check_positive, check_whole
+from steinglm.checks import check_choice, check_flag, check_methods, check_positive, check_whole
 from steinglm.exceptions import InvalidInputError
 from steinglm.init import INITIALIZERS
 from steinglm.mlp import ACTIVATIONS
@@ -58,6 +58,7 @@ class Experiment(Plain):
     activation : a name of `mlp.ACTIVATIONS`
     alpha : SteinGLM's scaling factor: a positive number, None for 1 / f'(0), "auto" for unit variance in each layer
     score : SteinGLM's score function; see `stein.cross_moment`
+    calibrate : whether SteinGLM's biases center the pre-activations; zero if not
     methods : names of `init.INITIALIZERS`, in the order of display
     output : "paper": a GLM output layer for SteinGLM alone; "glm": for every method; "own": for none
     epochs, batch_size, learning_rate : of Adam; batch_size None for min(500, a fifth of the training rows)
@@ -76,6 +77,7 @@ class Experiment(Plain):
     activation: str = "tanh"
     alpha: float | str | None = None
     score: str = "standardized"
+    calibrate: bool = True
     methods: tuple[str, ...] = ("steinglm", "glorot_normal", "he_normal", "orthogonal")
     output: str = "paper"
     epochs: int = 200
@@ -91,6 +93,7 @@ class Experiment(Plain):
         self._set("dataset", datasets.canonical(self.dataset))
         check_choice("activation", self.activation, tuple(ACTIVATIONS))
         check_choice("score", self.score, tuple(SCORES))
+        check_flag("calibrate", self.calibrate, "False leaves SteinGLM's biases at zero")
         check_choice("output", self.output, OUTPUTS)
         check_whole("depth", self.depth, 1, 200, "one hidden layer is the smallest network")
         check_whole("width", self.width, 1, 1000, "None takes min(features, 20)", optional=True)

@@ -58,6 +58,16 @@ def test_the_jacobian_is_autograds_at_the_same_rows() -> None:
     assert whole == pytest.approx(float(torch.stack(each).square().mean().sqrt()))
 
 
+def test_theory_without_calibration_has_the_means_that_are_measured() -> None:
+    experiment = replace(SMALL, activation="sigmoid", methods=("steinglm",), repeats=3, calibrate=False)
+    said, rows = theory(experiment), pd.concat([initialize(experiment), signals(experiment)])
+    said = pd.concat([said.assign(source="theory"), rows.assign(source="measured")])
+    for quantity in ("preactivation_variance", "preactivation_length"):
+        own = said[said["quantity"] == quantity].groupby(["source", "layer"])["value"].median()
+        ratio = (own["measured"] / own["theory"]).dropna()
+        assert len(ratio) == experiment.depth and ratio.between(0.5, 2).all()
+
+
 def test_theory_has_the_mean_square_of_the_jacobian() -> None:
     experiment = replace(SMALL, repeats=4, depth=2)
     said, rows = theory(experiment), jacobian(experiment)

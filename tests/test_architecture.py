@@ -28,7 +28,7 @@ LAYERS = [
     "images",
     "kinds",
     "worker run store cluster engine | export",
-    "paper",
+    "paper | link lessons",
     "dashboard",
     "__main__",
 ]

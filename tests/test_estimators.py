@@ -372,6 +372,7 @@ def test_a_loss_that_is_not_finite_is_refused_and_leaves_the_estimator_unfitted(
         ({"activation": "logistic"}, "activation must be one of tanh, sigmoid"),
         ({"alpha": 0}, "alpha must be a positive number, 'auto' or None, got 0"),
         ({"score_function": "gausian"}, "did you mean 'gaussian'?"),
+        ({"calibrate": "no"}, "calibrate must be True or False, got no; False leaves the biases at zero"),
         ({"init": "zeros"}, "init must be one of steinglm, glorot_normal, he_normal, orthogonal, got zeros"),
         ({"max_epochs": -1}, "max_epochs must be 0..1000000000, got -1; 0 initializes and does not train"),
         (

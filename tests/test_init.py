@@ -186,6 +186,21 @@ def test_default_alpha(activation: str, alpha: float | str) -> None:
     assert equal(state(default), state(stated))
 
 
+def test_without_calibration_the_biases_are_zero_and_the_first_weights_the_same() -> None:
+    X, y = sample()
+    calibrated, free = (
+        initialized(
+            "steinglm", build(4, 4, 3, "sigmoid", DOUBLE), X, y, task="regression", calibrate=calibrate
+        )
+        for calibrate in (True, False)
+    )
+    biases = [linear.bias for linear, *_ in layers(free, X)]
+    assert all(not bias.any() for bias in biases) and free[-1].bias.any()  # the output layer is a GLM's
+    assert torch.equal(free[0].weight, calibrated[0].weight) and calibrated[0].bias.any()
+    first, *_, last = (a for _, _, a, _ in layers(free, X))
+    assert last.var(0).mean() < first.var(0).mean() / 10  # the mean is passed on: the signal vanishes
+
+
 def test_default_score_is_standardized() -> None:
     X, y = sample()
     default, stated = (build(4, 2, 3, "tanh", DOUBLE) for _ in range(2))

@@ -49,9 +49,9 @@ def test_two_classes_have_an_auc(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_json_is_the_experiment_and_its_summary(capsys: pytest.CaptureFixture[str]) -> None:
-    out, _ = output(capsys, "--format", "json", "--repeats", "2", "--alpha", "1", "--score", "identity")
+    out, _ = output(capsys, "--format", "json", "--repeats", "2", "--alpha", "1", "--no-calibrate")
     document = json.loads(out)
-    experiment = Experiment(dataset="diabetes", depth=2, epochs=2, repeats=2, alpha=1, score="identity")
+    experiment = Experiment(dataset="diabetes", depth=2, epochs=2, repeats=2, alpha=1, calibrate=False)
     assert Experiment.from_dict(document["experiment"]) == experiment
     assert document["metric"] == "RMSE"
     *_, result = train(experiment)

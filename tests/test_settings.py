@@ -49,6 +49,7 @@ BAD: dict[str, tuple[str, list[Any]]] = {  # setting -> the start of the message
             {},
         ],
     ),
+    "calibrate": ("calibrate must be True or False", [0, 1, None, "True", [True]]),
     "output": ("output must be one of paper, glm, own", ["", "stein", None, 0, ["glm"]]),
     "epochs": ("epochs must be 1..10000", [0, -5, 10_001, HUGE, 1.0, "200", None, True]),
     "batch_size": ("batch_size must be 1..100000", [0, 100_001, HUGE, 32.0, "32", True]),
@@ -69,8 +70,8 @@ CASES = [
 ]
 VARIED: dict[str, Any] = {  # for each setting, a good value that is not the default
     "dataset": "magic", "depth": 3, "width": 7, "activation": "relu", "alpha": "auto", "score": "identity",
-    "methods": ("orthogonal", "steinglm"), "output": "own", "epochs": 5, "batch_size": 32, "learning_rate": 0.01,
-    "repeats": 4, "seed": 9, "target_loss": 0.5, "patience": 6, "time_budget": 60.0,
+    "calibrate": False, "methods": ("orthogonal", "steinglm"), "output": "own", "epochs": 5, "batch_size": 32,
+    "learning_rate": 0.01, "repeats": 4, "seed": 9, "target_loss": 0.5, "patience": 6, "time_budget": 60.0,
 }  # fmt: skip
 
 
@@ -154,7 +155,9 @@ def test_a_round_trip_through_json_changes_nothing(settings: dict[str, Any]) -> 
     assert back == experiment
     assert back.key == experiment.key
     assert hash(back) == hash(experiment)
-    assert all(type(value) in (int, float, str, list, type(None)) for value in experiment.as_dict().values())
+    assert all(
+        type(value) in (bool, int, float, str, list, type(None)) for value in experiment.as_dict().values()
+    )
 
 
 @given(

@@ -39,12 +39,18 @@ _QUANTITIES = {
     "probe": ("What a layer knows of the response", "linear probe: R², or AUC of classes"),
     "effective_rank": ("Effective rank", "directions that the activations span"),
     "input_correlation": ("How alike two inputs look", "correlation of two inputs' activations"),
+    "saturated_share": ("Flat or dead units", "share of units whose slope is nearly 0"),
     "direction_recovery": ("What is left of the true directions", "R² of the true indices"),
     "jacobian_singular_value": ("Singular values of the Jacobian", "singular value of ∂h/∂x"),
     "moment_eigenvalue": ("Eigenvalue spectrum", "eigenvalue of the cross-moment"),
     "weight_singular_value": ("Singular values", "singular value of the weights"),
 }
-_SHARES = ("direction_recovery", "probe", "input_correlation")  # on a linear axis of 0 to 1
+_SHARES = (
+    "direction_recovery",
+    "probe",
+    "input_correlation",
+    "saturated_share",
+)  # on a linear axis of 0 to 1
 _WHOLE = (
     "weight_movement",
     "gradient_norm",
@@ -52,6 +58,7 @@ _WHOLE = (
     "effective_rank",
     "input_correlation",
     "preactivation_length",
+    "saturated_share",
 )  # one a layer
 _WIDTHS = {"training_loss": 2.8, "validation_loss": 1.3}  # the width of the line
 _NO_CURVE = pd.DataFrame({"mean": [], "low": [], "high": []}, dtype=float)

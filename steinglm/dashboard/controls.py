@@ -10,15 +10,15 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from steinglm import datasets
-from steinglm.dashboard import caps, link, owntable, presentation, workshop
+from steinglm import datasets, link
+from steinglm.dashboard import caps, owntable, presentation, workshop
 from steinglm.dashboard.explain import TOPICS
-from steinglm.dashboard.link import RECOVERY, VARIANCES, View
 from steinglm.dashboard.measure import directions, facts, title
 from steinglm.datasets.own import is_own
 from steinglm.datasets.workshop import PREFIX, parse
 from steinglm.experiment import TITLES, Experiment
 from steinglm.init import INITIALIZERS
+from steinglm.link import RECOVERY, VARIANCES, View
 from steinglm.mlp import ACTIVATIONS
 from steinglm.settings import MAX_SEED, OUTPUTS
 from steinglm.stein import SCORES
@@ -208,6 +208,7 @@ def _dataset_title(name: str) -> str:
 def _more_settings() -> None:
     about = {name: topic.text for name, topic in TOPICS.items()}
     st.selectbox("Score", tuple(SCORES), key="score", help=about["score"])
+    st.toggle("Bias calibration", key="calibrate", help=about["calibrate"])
     named = OUTPUT_TITLES.__getitem__
     st.segmented_control(
         "GLM output layer", OUTPUTS, key="output", format_func=named, required=True, help=about["output"]

@@ -32,7 +32,9 @@ TOPICS: dict[str, Topic] = {
         "$\\lVert\\partial L/\\partial W_l\\rVert$. *Linear probe*: how well a linear fit on a layer's output predicts the response "
         "of validation rows, as $R^2$ or, for classes, AUC: what the layer still knows. *Effective rank*: the exponential "
         "of the entropy of the activations' spectrum, the number of directions that they span. *Input correlation*: the mean "
-        "of $h_a \\cdot h_b$ over pairs of inputs, over the mean of $|h_a|^2$; at 1 all inputs look alike.",
+        "of $h_a \\cdot h_b$ over pairs of inputs, over the mean of $|h_a|^2$; at 1 all inputs look alike. *Flat or dead units*: "
+        "the share whose mean slope $|f'(a)|$ over the rows is below 5 % of the steepest slope of $f$: tanh units on their flat "
+        "parts, relu units that are 0 for nearly every row.",
     ),
     "theory": Topic(
         "Theory",
@@ -158,6 +160,12 @@ TOPICS: dict[str, Topic] = {
         "normal: **residual** takes a linear fit out of the response first, **mixed** puts its direction, which the first "
         "order of Stein's identity sees, beside those of the second; **mixture** learns a Gaussian mixture, and **matched** "
         "a density by score matching, whose $S_2$ is then taken. The last four pass over the rows more than once.",
+    ),
+    "calibrate": Topic(
+        "Bias calibration",
+        "SteinGLM's biases are $b_l = -\\frac1n \\sum_i W_l^\\top h_{l-1,i}$, so that every pre-activation has mean 0 and falls "
+        "where $f$ is steepest. Without it they are zero, as the baselines' are. What $f$ puts into the mean of its outputs, "
+        "as sigmoid does with its values around 0.5, is then passed on, and drives the layers behind onto the flat parts of $f$.",
     ),
     "output": Topic(
         "GLM output layer",

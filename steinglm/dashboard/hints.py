@@ -3,8 +3,8 @@
 import streamlit as st
 
 from steinglm.dashboard import controls
-from steinglm.dashboard.link import View
 from steinglm.experiment import Experiment
+from steinglm.link import View
 
 __all__ = ["show"]
 

@@ -56,6 +56,9 @@ def choices() -> ImageExperiment:
             "Epochs", 1, most, min(EPOCHS, most), key="image_epochs", help=TOPICS["epochs"].text, bind=IN_LINK
         )
         with st.expander("More"):
+            calibrate = st.toggle(
+                "Bias calibration", True, key="image_calibrate", help=TOPICS["calibrate"].text, bind=IN_LINK
+            )
             batch_size = _count("batch_size", "Batch size", 1, 10_000, 128)
             learning_rate = _number("learning_rate", "Learning rate", 1e-5, 1.0, 1e-3)
             l2 = _number("l2", "Penalty of the weights", 0.0, 1.0, 1e-4)
@@ -66,6 +69,7 @@ def choices() -> ImageExperiment:
         complete=complete,
         alpha=alpha,
         score=score or STANDARD,
+        calibrate=calibrate,
         methods=tuple(name for name in INITIALIZERS if name in (methods or INITIALIZERS)),
         max_patches=patches,
         epochs=epochs,

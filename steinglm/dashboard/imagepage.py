@@ -10,13 +10,13 @@ import streamlit as st
 from steinglm import images
 from steinglm.dashboard import imagemeasure, imagewords, panels, pictures
 from steinglm.dashboard.explain import TOPICS
-from steinglm.dashboard.link import SPECTRA, VARIANCES, View
 from steinglm.dashboard.live import Look, live
 from steinglm.dashboard.table import draw
 from steinglm.engine import Run
 from steinglm.experiment import TITLES
 from steinglm.images import ImageExperiment
 from steinglm.images.start import LAYERS, own_parts
+from steinglm.link import SPECTRA, VARIANCES, View
 from steinglm.results import Result, summarize
 
 __all__ = ["charts", "errors", "filters", "headline", "samples", "table", "tidy"]

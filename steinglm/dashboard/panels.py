@@ -7,15 +7,15 @@ import streamlit as st
 
 from steinglm.dashboard import charts, controls, sketch, words
 from steinglm.dashboard.explain import TOPICS
-from steinglm.dashboard.link import RECOVERY, SIGNALS, SPECTRA, View
 from steinglm.dashboard.live import Look, Panel, feed_url, live
 from steinglm.dashboard.measure import directions, measured, predicted
 from steinglm.engine import Run
 from steinglm.experiment import Experiment, Result
 from steinglm.kinds import AnyExperiment
+from steinglm.link import RECOVERY, SATURATED, SIGNALS, SPECTRA, View
 from steinglm.signals import QUANTITIES
 
-__all__ = ["explain", "figures", "layers", "learning", "show"]
+__all__ = ["explain", "figures", "layers", "learning", "show", "topic"]
 
 VARIANCE_TITLES = {
     "preactivation_variance": "Pre-activations",
@@ -26,6 +26,7 @@ VARIANCE_TITLES = {
     "probe": "Linear probe",
     "effective_rank": "Effective rank",
     "input_correlation": "Input correlation",
+    "saturated_share": "Flat or dead units",
     RECOVERY: "True directions",
 }
 SPECTRUM_TITLES = {"moment_eigenvalue": "Cross-moment", "weight_singular_value": "Weights"}
@@ -50,7 +51,7 @@ def show(rows: pd.DataFrame, experiment: Experiment, run: Run | None, view: View
     )
     _choices(experiment)
     if events.about in TOPICS:
-        explain("travel" if events.about == "signal" and view.variance in QUANTITIES else events.about)
+        explain(topic(events.about, view))
     if events.state:
         st.rerun()
 
@@ -139,6 +140,11 @@ def learning(
     return Panel(
         "learning", figure, "Losses by epoch, growing.", feed=feed_url(run.key, run.name), about=True
     )
+
+
+def topic(chart: str, view: View) -> str:
+    """What a chart's "?" explains."""
+    return "travel" if chart == "signal" and view.variance in (*QUANTITIES, SATURATED) else chart
 
 
 @st.dialog("What this chart shows")

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from steinglm.dashboard.link import View
+from steinglm.link import View
 
 __all__ = ["show", "switch"]
 

@@ -7,7 +7,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from steinglm.dashboard import charts, link
+from steinglm import link
+from steinglm.dashboard import charts
 from steinglm.dashboard.live import Panel, live
 from steinglm.dashboard.measure import title
 from steinglm.paper import report, results, study, tables

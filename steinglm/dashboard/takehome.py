@@ -6,13 +6,14 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from steinglm.dashboard import link, owntable, panels, table, words
-from steinglm.dashboard.link import View
+from steinglm import link
+from steinglm.dashboard import owntable, panels, table, words
 from steinglm.dashboard.measure import every_row, rows_of, title
 from steinglm.dashboard.report import report
 from steinglm.engine import Run
 from steinglm.experiment import Experiment, Result
 from steinglm.export import Source, as_csv, as_parquet, code, weights
+from steinglm.link import View
 
 __all__ = ["show"]
 

@@ -8,11 +8,11 @@ import streamlit as st
 
 from steinglm.dashboard import controls, owntable, pins, presentation, takehome
 from steinglm.dashboard.guard import plain
-from steinglm.dashboard.link import View
 from steinglm.engine import Engine, Run
 from steinglm.exceptions import DataUnavailableError, EngineError
 from steinglm.experiment import Experiment
 from steinglm.kinds import AnyExperiment
+from steinglm.link import View
 
 __all__ = ["current_run", "show", "show_plain"]
 

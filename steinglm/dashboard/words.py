@@ -20,6 +20,7 @@ LAST = {  # what a sentence says of the quantities that matter in the last layer
     "direction_recovery": "A linear fit on {} still reads the true indices with an R² of",
     "probe": "A linear fit on {} predicts the response of other rows (R², or AUC of classes)",
     "effective_rank": "So many directions, in effect, the activations of {} span",
+    "saturated_share": "The share of units of {} that are flat or dead",
     "input_correlation": "Two inputs' activations in {} are correlated by",
 }
 PHASES = {  # what a phase does, for one method and for more

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from steinglm.checks import check_choice, check_methods, check_positive, check_whole
+from steinglm.checks import check_choice, check_flag, check_methods, check_positive, check_whole
 from steinglm.datasets import mnist
 from steinglm.exceptions import InvalidInputError
 from steinglm.images.cnn import SIDE
@@ -19,7 +19,7 @@ class ImageExperiment(Plain):
 
     pair : two different digits; the second is class 1
     complete : all of MNIST's images of them (about 12,000) or the part that comes with the library (1,000)
-    alpha, score, methods, output : as in `settings.Experiment`
+    alpha, score, calibrate, methods, output : as in `settings.Experiment`
     max_patches : the most patches of an image that SteinGLM learns from; None for all, as in the paper
     epochs, batch_size, learning_rate : of Adam; the paper takes 20, 128
     l2 : weight of the squared weights in the loss; the paper does not give it
@@ -35,6 +35,7 @@ class ImageExperiment(Plain):
     complete: bool = False
     alpha: float | str | None = None
     score: str = "standardized"
+    calibrate: bool = True
     methods: tuple[str, ...] = ("steinglm", "glorot_normal", "he_normal", "orthogonal")
     output: str = "paper"
     max_patches: int | None = None
@@ -50,8 +51,8 @@ class ImageExperiment(Plain):
         if len(pair) != 2 or pair[0] == pair[1] or not all(type(d) is int and 0 <= d <= 9 for d in pair):
             cure = f"the paper takes {', '.join(map(str, mnist.PAIRS))}"
             raise InvalidInputError("pair", "two different digits", self.pair, cure)
-        if not isinstance(self.complete, bool):
-            raise InvalidInputError("complete", "True or False", self.complete, "False takes the part")
+        check_flag("complete", self.complete, "False takes the part")
+        check_flag("calibrate", self.calibrate, "False leaves SteinGLM's biases at zero")
         check_choice("score", self.score, tuple(SCORES))
         check_choice("output", self.output, OUTPUTS)
         check_whole("max_patches", self.max_patches, 1, SIDE**2, "None takes every patch", optional=True)

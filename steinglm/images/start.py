@@ -109,7 +109,7 @@ def _initialize_(
 ) -> None:
     stein = method == "steinglm"
     glm = experiment.output == "glm" or (experiment.output == "paper" and stein)
-    own = {"alpha": experiment.alpha, "score": experiment.score, "max_patches": experiment.max_patches}
+    own = {name: getattr(experiment, name) for name in ("alpha", "score", "calibrate", "max_patches")}
     INITIALIZERS[method](
         model,
         data.X_train,

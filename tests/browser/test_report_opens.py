@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steinglm.dashboard import panels, table
-from steinglm.dashboard.link import View
 from steinglm.dashboard.report import report
 from steinglm.experiment import Experiment, Result, initialize, train
+from steinglm.link import View
 from steinglm.styles import STYLES
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from urllib.request import urlopen
 import psutil
 import pytest
 
-from steinglm.dashboard import link
+from steinglm import link
 from steinglm.settings import Experiment
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from steinglm.dashboard import link
+from steinglm import link
 from steinglm.settings import Experiment
 
 if TYPE_CHECKING:

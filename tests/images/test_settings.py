@@ -26,6 +26,7 @@ from steinglm.settings import Experiment
             {"score": "third"},
             "score must be one of identity, centered, standardized, gaussian, .*, got third",
         ),
+        ({"calibrate": 1}, "calibrate must be True or False, got 1"),
         ({"methods": ()}, "methods must be one or more of steinglm"),
         ({"output": "none"}, "output must be one of paper, glm, own"),
         ({"max_patches": 0}, r"max_patches must be 1\.\.784, got 0; None takes every patch"),

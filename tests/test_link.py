@@ -9,11 +9,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from steinglm import datasets
-from steinglm.dashboard import link
-from steinglm.dashboard.link import View
+from steinglm import datasets, link
 from steinglm.datasets.workshop import COMBINATIONS, DISTRIBUTIONS, LINKS, PREFIX, parse
 from steinglm.init import INITIALIZERS
+from steinglm.link import View
 from steinglm.mlp import ACTIVATIONS
 from steinglm.settings import OUTPUTS, Experiment
 from steinglm.stein import SCORES
@@ -38,6 +37,7 @@ experiments = st.builds(
     activation=st.sampled_from(sorted(ACTIVATIONS)),
     alpha=st.none() | st.just("auto") | positive,
     score=st.sampled_from(sorted(SCORES)),
+    calibrate=st.booleans(),
     methods=st.lists(st.sampled_from(sorted(INITIALIZERS)), min_size=1, unique=True).map(tuple),
     output=st.sampled_from(OUTPUTS),
     epochs=st.integers(1, 1000),

@@ -18,6 +18,7 @@ from steinglm.signals import QUANTITIES
 
 __all__ = [
     "RECOVERY",
+    "SATURATED",
     "SCALES",
     "SIGNALS",
     "SPECTRA",
@@ -31,13 +32,15 @@ __all__ = [
 
 VARIANCES = ("preactivation_variance", "activation_variance")
 RECOVERY = "direction_recovery"  # where the true directions are known
-SIGNALS = (*VARIANCES, *QUANTITIES, RECOVERY)  # what the first chart shows
+SATURATED = "saturated_share"
+SIGNALS = (*VARIANCES, *QUANTITIES, SATURATED, RECOVERY)  # what the first chart shows
 SPECTRA = ("moment_eigenvalue", "weight_singular_value")
 SCALES = tuple(
     f"{chart}:{scale}" for chart in ("signal", "spectrum", "learning") for scale in ("log", "linear")
 )
 VERSION = "1"
-# The defaults that a link of each version leaves out. Never edit an entry: add one with a new version.
+# The defaults that a link of each version leaves out. Never edit a default: add an entry with a new version. A new
+# setting may join with the value that old links meant.
 DEFAULTS: dict[str, dict[str, Any]] = {
     "1": {
         "dataset": "abalone",
@@ -46,6 +49,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "activation": "tanh",
         "alpha": None,
         "score": "standardized",
+        "calibrate": True,
         "methods": ("steinglm", "glorot_normal", "he_normal", "orthogonal"),
         "output": "paper",
         "epochs": 200,
@@ -66,6 +70,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     }
 }
 WHOLE = {"depth", "width", "epochs", "batch_size", "repeats", "seed", "patience", "layer"}
+SWITCHES = {"calibrate", "presentation", "theory"}
 REAL = {"learning_rate", "target_loss", "time_budget"}
 LONGEST = 200  # characters of a value that are worth reading
 
@@ -167,7 +172,7 @@ def _value(name: str, text: str) -> Any:
         raise ValueError(name)
     if name in ("methods", "hidden", "scales"):
         return tuple(text.split(","))
-    if name in ("presentation", "theory"):
+    if name in SWITCHES:
         return bool(("False", "True").index(text))
     if text == "default":
         return None
