@@ -16,9 +16,7 @@ with guarded():
 
     st.title("What does the initialization do to the signal?")
     st.markdown(words.headline(rows, experiment, title(experiment.dataset), view.variance))
-    st.caption(
-        "SteinGLM computes the weights of each layer from the data; the other methods draw them at random."
-    )
+    st.caption(words.makers(experiment.methods))
     hints.show(experiment, view)
     toolbar.show(engine(), experiment, view, run)
     panels.show(rows, experiment, run, view, pinned)

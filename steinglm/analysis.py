@@ -58,8 +58,8 @@ def jacobian(experiment: Experiment) -> pd.DataFrame:
 def theory(experiment: Experiment) -> pd.DataFrame:
     """What `curves.predict` says of the hidden layers, for the quantities of `PREDICTED`, in `initialize`'s columns.
 
-    The inputs' length and overlap are those of the first repeat's training rows. A calibrated SteinGLM has no length:
-    its means are removed.
+    Methods that `curves.METHODS` does not name have no rows. The inputs' length and overlap are those of the first
+    repeat's training rows. A calibrated SteinGLM has no length: its means are removed.
     """
     X = split(experiment.dataset, experiment.seed, 0).X_train.double()
     units = [X.shape[1], *[experiment.units(X.shape[1])] * experiment.depth]
@@ -68,6 +68,7 @@ def theory(experiment: Experiment) -> pd.DataFrame:
     rows = [
         (method, 0, each.layer, quantity, 0, getattr(each, name))
         for method in experiment.methods
+        if method in curves.METHODS
         for each in curves.predict(
             method,
             experiment.activation,

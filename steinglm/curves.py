@@ -25,7 +25,7 @@ from steinglm.theory import (
     variance_map,
 )
 
-__all__ = ["SIGMA_W2", "LayerTheory", "predict"]
+__all__ = ["METHODS", "SIGMA_W2", "LayerTheory", "predict"]
 
 # sigma_w^2 = fan_in Var W_ij by (fan_in, fan_out). Orthogonal layers have gain 1; in one that widens the rows are
 # orthonormal, not the columns, and its entries are the smaller.
@@ -34,6 +34,7 @@ SIGMA_W2: dict[str, Callable[[int, int], float]] = {
     "he_normal": lambda n_in, n_out: 2.0,
     "orthogonal": lambda n_in, n_out: min(1.0, n_in / n_out),
 }
+METHODS = ("steinglm", *SIGMA_W2)  # of which there is a theory
 Alpha = float | str | None
 Step = tuple[float, float, float, float]  # sigma_w^2, q, s, the activation's variance
 
@@ -78,7 +79,7 @@ def predict(
 
     Parameters
     ----------
-    method, activation : names of `init.INITIALIZERS` and `mlp.ACTIVATIONS`
+    method, activation : names of `METHODS` and `mlp.ACTIVATIONS`
     units : how many inputs, and units of each hidden layer
     alpha : SteinGLM's scaling factor of all layers, or a list of each layer's, as in `init.stein_glm_`: a number, None
         for the paper's 1 / f'(0) ("auto" where f has a kink), "auto" for a variance of 1
@@ -93,7 +94,7 @@ def predict(
     >>> [round(row.preactivation_variance, 4) for row in predict("orthogonal", "sigmoid", [20] * 4)]
     [1.0, 0.0434, 0.0024]
     """
-    check_choice("method", method, ("steinglm", *SIGMA_W2))
+    check_choice("method", method, METHODS)
     check_choice("activation", activation, tuple(ACTIVATIONS))
     check_between("length", length, 0, LARGEST, "that of standardized columns is 1")
     check_between("overlap", overlap, 0, length, "that of standardized columns is 0")

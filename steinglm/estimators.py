@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from steinglm import train
 from steinglm.checks import check_alpha, check_choice, check_flag, check_positive, check_whole
 from steinglm.exceptions import InitializationWarning, InvalidInputError
-from steinglm.init import INITIALIZERS, orthogonal_
+from steinglm.init import INITIALIZERS, OPTIONS, options_of, orthogonal_
 from steinglm.mlp import ACTIVATIONS, Stack, perceptron, stack, unstack
 from steinglm.reports import InitReport
 from steinglm.responses import responses
@@ -113,22 +113,26 @@ class _SteinGLM(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         return model
 
     def _initialize_layers_(self, model: nn.Sequential, data: Data, held: Data | None) -> InitReport:
-        if self.init != "steinglm":
+        if self.init not in OPTIONS:  # it needs no data
             return INITIALIZERS[self.init](model, generator=self._generator)
         try:
             return INITIALIZERS[self.init](
                 model,
                 *data,
                 task=self._task,
-                alpha=_plain(self.alpha),
-                score=self.score_function,
-                calibrate=_plain(self.calibrate),
                 validation=held,
                 generator=self._generator,
+                **options_of(
+                    self.init,
+                    "paper",
+                    alpha=_plain(self.alpha),
+                    score=self.score_function,
+                    calibrate=_plain(self.calibrate),
+                ),
             )
         except InvalidInputError as err:  # the options are checked: it is the data that will not do
             warnings.warn(
-                f"init='steinglm' could not be done ({err}); the layers are random orthogonal instead",
+                f"init={self.init!r} could not be done ({err}); the layers are random orthogonal instead",
                 InitializationWarning,
                 stacklevel=5,
             )
@@ -224,7 +228,8 @@ class SteinGLMClassifier(ClassifierMixin, _SteinGLM):  # type: ignore[misc]
         Elsewhere it is called `score`, which is a method here.
     calibrate : whether SteinGLM's biases center the pre-activations; zero if not
     init : a name of `init.INITIALIZERS`
-        "steinglm" fits a GLM as the output layer; the others draw it like the hidden layers.
+        "steinglm", "swim", "pca" and "steinglm_lsuv" fit a GLM as the output layer; the others draw it like the hidden
+        layers.
     max_epochs : passes over the rows, at most; 0 leaves the network as it was initialized
     batch_size : rows of a mini-batch; None for min(500, a fifth of the rows)
     learning_rate : of Adam

@@ -9,7 +9,6 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +17,7 @@ from torch import nn
 
 from steinglm import datasets, diagnostics, mlp
 from steinglm.datasets import own
-from steinglm.init import INITIALIZERS
+from steinglm.init import INITIALIZERS, options_of
 from steinglm.responses import responses
 from steinglm.results import Epoch, Result, collect, epoch_of, metric_name, summarize
 from steinglm.settings import Experiment
@@ -42,7 +41,6 @@ __all__ = [
 
 TITLES = {method: style(method).title for method in INITIALIZERS}
 TRAVEL_ROWS = 256  # training rows at which the gradients along training are taken
-OWN_OUTPUT = {"steinglm": "stein"}  # the baselines draw theirs: "random"
 
 
 def split(dataset: str, seed: int, repeat: int) -> datasets.Split:
@@ -91,20 +89,22 @@ def _network(experiment: Experiment, method: str, repeat: int, data: datasets.Sp
     features, units = data.X_train.shape[1], experiment.units(data.X_train.shape[1])
     # float64, so that what is measured deep in a vanishing signal is the method and not its rounding
     model = mlp.build(features, units, experiment.depth, experiment.activation, torch.float64, data.outputs)
-    glm = experiment.output == "glm" or (experiment.output == "paper" and method == "steinglm")
-    own = ("alpha", "score", "calibrate") if method == "steinglm" else ()
-    options: dict[str, Any] = {name: getattr(experiment, name) for name in own}
     INITIALIZERS[method](
         model,
         data.X_train,
         data.y_train,
         task=data.task,
-        output="glm" if glm else OWN_OUTPUT.get(method, "random"),
         validation=(data.X_validation, data.y_validation),
         generator=torch.Generator().manual_seed(
             int(_seeds(experiment.seed, repeat, zlib.crc32(method.encode()))[0])
         ),
-        **options,
+        **options_of(
+            method,
+            experiment.output,
+            alpha=experiment.alpha,
+            score=experiment.score,
+            calibrate=experiment.calibrate,
+        ),
     )
     return model
 

@@ -5,6 +5,7 @@ cross-moment of its input with the response, its bias centers the pre-activation
 is a generalized linear model. Layers are Linear ones and convolutions, in the order in which a forward pass meets
 them. `glorot_normal_`, `he_normal_` and `orthogonal_` are the paper's baselines. All of them draw from the generator
 they are given, never from torch's global one, change either the whole model or nothing, and report what they did.
+`INITIALIZERS` has them by name, and the rivals of `rivals`, which learn from the data otherwise.
 """
 
 import time
@@ -13,31 +14,24 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
 
+from steinglm import rivals
 from steinglm.checks import check_alpha, check_choice, check_flag, check_whole
-from steinglm.exceptions import InvalidInputError
-from steinglm.layerwise import (
-    Rule,
-    check_model,
-    glm_output_,
-    inputs_of,
-    left_alone,
-    plan,
-    stein_layers_,
-    usable,
-)
+from steinglm.layerwise import check_model, glm_output_, inputs_of, learn_, left_alone, plan, usable
 from steinglm.reports import InitReport, LayerReport
 from steinglm.samples import Layer, draw_fans
-from steinglm.sources import Source, source
+from steinglm.sources import Data, source, validation_source
 from steinglm.stein import SCORES, random_frame
+from steinglm.steps import Rule, stein_, stein_output_
 from steinglm.tracing import all_or_nothing, layers_of, undisturbed
 
-__all__ = ["INITIALIZERS", "glorot_normal_", "he_normal_", "orthogonal_", "stein_glm_"]
+__all__ = [
+    "FITTED", "INITIALIZERS", "OPTIONS", "fits_output", "glorot_normal_", "he_normal_", "options_of", "orthogonal_",
+    "stein_glm_",
+]  # fmt: skip
 
 # The sd of a standard normal truncated at two sd; dividing by it restores the stated variance (as Keras does).
 TRUNCATED_SD = 0.87962566103423978
-Data = tuple[Any, Any] | DataLoader[Any]  # (X, y): tensors, arrays or data frames
 
 
 def stein_glm_(
@@ -107,16 +101,11 @@ def stein_glm_(
     check_choice("output", output, ("glm", "stein"))
     check_alpha(alpha)
     check_whole("max_patches", max_patches, 1, 10**9, "None takes every patch", optional=True)
-    check_model(model)
-    rule = Rule(alpha, score, max_patches, calibrate, generator or torch.Generator().manual_seed(0))
-    with all_or_nothing(model), undisturbed(model):
-        data = source(model, X, y, task)
-        held = _held(model, validation, data)
-        chosen = plan(model, data, output_layer)
-        layers, met = stein_layers_(model, chosen, data, rule, output=output == "stein")
-        if output == "glm":
-            layers = [*layers, glm_output_(model, chosen.last, met, data, held, rule.generator)]
-    return InitReport(tuple(layers), chosen.left_alone)
+    return learn_(
+        model, X, y, stein_, None if output == "glm" else stein_output_,
+        Rule(alpha, score, max_patches, generator or torch.Generator().manual_seed(0), calibrate),
+        task=task, output_layer=output_layer, validation=validation,
+    )  # fmt: skip
 
 
 def glorot_normal_(model: nn.Module, X: Any = None, y: Any = None, **options: Any) -> InitReport:
@@ -150,7 +139,45 @@ INITIALIZERS: dict[str, Callable[..., InitReport]] = {
     "glorot_normal": glorot_normal_,
     "he_normal": he_normal_,
     "orthogonal": orthogonal_,
+    "lsuv": rivals.lsuv_,
+    "swim": rivals.swim_,
+    "pca": rivals.pca_,
+    "steinglm_lsuv": rivals.steinglm_lsuv_,
 }
+# What each takes of an experiment's settings; those that are not here take none, and need no data.
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "steinglm": ("alpha", "score", "calibrate", "max_patches"),
+    "lsuv": ("max_patches",),
+    "swim": ("max_patches",),
+    "pca": ("alpha", "max_patches"),
+    "steinglm_lsuv": ("score", "max_patches"),
+}
+FITTED = (
+    "steinglm",
+    "swim",
+    "pca",
+    "steinglm_lsuv",
+)  # have a fitted output layer as published or by construction
+STEIN_OUTPUT = (
+    "steinglm",
+    "steinglm_lsuv",
+)  # without the GLM they give the output layer the leading directions
+
+
+def fits_output(method: str, output: str) -> bool:
+    """Whether a method's output layer is a GLM, where `output` is "paper" (as published), "glm" or "own"."""
+    return output == "glm" or (output == "paper" and method in FITTED)
+
+
+def options_of(method: str, output: str, **settings: Any) -> dict[str, Any]:
+    """What a method takes of an experiment's settings, and its output layer by `fits_output`, as keyword arguments.
+
+    >>> options_of("pca", "own", alpha=2.0, score="identity")
+    {'alpha': 2.0, 'output': 'random'}
+    """
+    own = "stein" if method in STEIN_OUTPUT else "random"
+    taken = {name: value for name, value in settings.items() if name in OPTIONS.get(method, ())}
+    return taken | {"output": "glm" if fits_output(method, output) else own}
 
 
 def _glorot(layer: Layer, generator: torch.Generator) -> Tensor:
@@ -196,7 +223,7 @@ def _baseline_(
     with all_or_nothing(model), undisturbed(model):
         if output == "glm":
             data = source(model, X, y, task)
-            held = _held(model, validation, data)
+            held = validation_source(model, validation, data)
             last = plan(model, data, output_layer).last
         reports = [_drawn_(method, name, layer, generator) for name, layer in layers.items()]
         if output == "glm":
@@ -212,15 +239,3 @@ def _drawn_(method: str, name: str, layer: Layer, generator: torch.Generator) ->
     if layer.bias is not None:
         layer.bias.zero_()
     return LayerReport(name, tuple(layer.weight.shape), method, seconds=time.perf_counter() - start)
-
-
-def _held(model: nn.Module, validation: Data | None, data: Source) -> Source | None:
-    """The rows that choose the penalty."""
-    if validation is None:
-        return None
-    X, y = (validation, None) if isinstance(validation, DataLoader) else validation
-    held = source(model, X, y, data.task, "validation ")
-    if held.shape != data.shape:
-        expected, got = f"of shape (m, {', '.join(map(str, data.shape))})", ("m", *held.shape)
-        raise InvalidInputError("validation X", expected, got, "prepare it like X")
-    return held

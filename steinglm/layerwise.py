@@ -1,15 +1,17 @@
 """The paper's Algorithm 1 on any torch model: one layer after another, each from its own input over all the data.
 
-Where all rows fit into one batch, one forward pass serves all layers: each is initialized when its input arrives,
-before its output is computed. Otherwise there is one pass a layer, which ends where that layer is met.
+What is done to a layer is a step of `steps` or `swim`; Stein's is the paper's, others are its rivals'. Where all rows
+fit into one batch, one forward pass serves all layers: each is initialized when its input arrives, before its output
+is computed. Otherwise there is one pass a layer, which ends where that layer is met.
 """
 
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,22 +22,30 @@ from torch.nn.parameter import is_lazy
 from steinglm import samples
 from steinglm.exceptions import InvalidInputError, SharedLayerWarning
 from steinglm.glm import fit_output
-from steinglm.mlp import ACTIVATIONS
-from steinglm.reports import LayerReport
-from steinglm.sources import Batch, Source
-from steinglm.stein import directions, moments
-from steinglm.tracing import Link, Reached, forward, layers_of, trace, watching
+from steinglm.reports import InitReport, LayerReport
+from steinglm.sources import Batch, Source, source, validation_source
+from steinglm.steps import Rule, Step
+from steinglm.sums import Chunks
+from steinglm.tracing import (
+    Link,
+    Reached,
+    all_or_nothing,
+    forward,
+    layers_of,
+    trace,
+    undisturbed,
+    watching,
+)
 from steinglm.windows import Windows
 
 __all__ = [
     "Plan",
-    "Rule",
     "check_model",
     "glm_output_",
     "inputs_of",
+    "learn_",
     "left_alone",
     "plan",
-    "stein_layers_",
     "usable",
 ]
 
@@ -59,17 +69,6 @@ class Plan:
     hidden: tuple[Link, ...]
     last: Link
     left_alone: dict[str, str]
-
-
-@dataclass(frozen=True)
-class Rule:
-    """How Stein's method is to treat a layer; see `init.stein_glm_`."""
-
-    alpha: float | str | None
-    score: str
-    max_patches: int | None
-    calibrate: bool
-    generator: torch.Generator
 
 
 def check_model(model: nn.Module) -> None:
@@ -121,7 +120,7 @@ def plan(model: nn.Module, data: Source, output_layer: str | None) -> Plan:
             warnings.warn(
                 f"layer {link.name!r} is called {link.calls} times; it is initialized at its first call",
                 SharedLayerWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
     if last.name in reasons:
         cure = "name another layer with output_layer="
@@ -155,23 +154,40 @@ def left_alone(model: nn.Module, taken: set[str], reasons: dict[str, str]) -> di
     return found
 
 
-def stein_layers_(
-    model: nn.Module, chosen: Plan, data: Source, rule: Rule, *, output: bool
-) -> tuple[list[LayerReport], list[Batch]]:
-    """Initialize the hidden layers in their order; give their reports, and h and y where the output layer is met.
+def learn_(
+    model: nn.Module,
+    X: Any,
+    y: Any,
+    step: Step,
+    last: Step | None,
+    rule: Rule,
+    *,
+    task: str | None,
+    output_layer: str | None = None,
+    validation: Any = None,
+) -> InitReport:
+    """Initialize the hidden layers in their order by `step` and the output layer by `last`, a GLM where it is None.
 
-    With `output` the output layer is initialized in the same way, and nothing is left to be met.
+    The model is changed as a whole or not at all; X, y, task, output_layer and validation are as in `init.stein_glm_`.
     """
-    jobs = [(link, _default_alpha(link) if rule.alpha is None else rule.alpha) for link in chosen.hidden]
-    if output:
-        jobs.append((chosen.last, 1.0))  # its linear predictor does not pass through an activation here
-    walk = _in_one_pass if data.whole else _pass_by_pass
-    reports, spreads, met = walk(model, jobs, chosen.last, data, rule)
-    return [replace(r, variance=s.variance) for r, s in zip(reports, spreads, strict=True)], met
+    check_model(model)
+    with all_or_nothing(model), undisturbed(model):
+        data = source(model, X, y, task)
+        held = validation_source(model, validation, data)
+        chosen = plan(model, data, output_layer)
+        jobs: Jobs = [(link, partial(step, link, data, rule)) for link in chosen.hidden]
+        if last is not None:
+            jobs.append((chosen.last, partial(last, chosen.last, data, rule)))
+        walk = _in_one_pass if data.whole else _pass_by_pass
+        reports, spreads, met = walk(model, jobs, chosen.last, data, rule)
+        layers = [replace(r, variance=s.variance) for r, s in zip(reports, spreads, strict=True)]
+        if last is None:
+            layers.append(glm_output_(model, chosen.last, met, data, held, rule.generator))
+    return InitReport(tuple(layers), chosen.left_alone)
 
 
-Jobs = list[tuple[Link, float | str]]  # the layers to initialize, each with its alpha
-Walked = tuple[list[LayerReport], list["_Spread"], list[Batch]]
+Jobs = list[tuple[Link, Callable[[Chunks], LayerReport]]]  # each layer, and what is made of its input's rows
+Walked = tuple[list[LayerReport], list["_Spread"], list[Batch]]  # with h and y where the output layer is met
 
 
 def _in_one_pass(model: nn.Module, jobs: Jobs, last: Link, data: Source, rule: Rule) -> Walked:
@@ -181,10 +197,10 @@ def _in_one_pass(model: nn.Module, jobs: Jobs, last: Link, data: Source, rule: R
     met: list[Batch] = []
     spreads = [_Spread(link.layer) for link, _ in jobs]
 
-    def initialize(link: Link, alpha: float | str, h: Tensor) -> None:
+    def initialize(link: Link, write_: Callable[[Chunks], LayerReport], h: Tensor) -> None:
         table = isinstance(link.layer, nn.Linear) and h.dim() == 2
         rows = samples.rows(link.layer, h, responses, rule.max_patches, rule.generator)
-        reports.append(_stein_(link, alpha, [(h, responses)] if table else rows, data, rule))
+        reports.append(write_([(h, responses)] if table else rows))
         if link is last:
             raise Reached
 
@@ -192,7 +208,7 @@ def _in_one_pass(model: nn.Module, jobs: Jobs, last: Link, data: Source, rule: R
         met.append((h, y))
         raise Reached
 
-    inputs = {last.layer: meet} | {link.layer: partial(initialize, link, alpha) for link, alpha in jobs}
+    inputs = {last.layer: meet} | {link.layer: partial(initialize, link, write_) for link, write_ in jobs}
     with watching(inputs, {spread.layer: spread.add for spread in spreads}):
         forward(model, x)
     return reports, spreads, met
@@ -201,9 +217,9 @@ def _in_one_pass(model: nn.Module, jobs: Jobs, last: Link, data: Source, rule: R
 def _pass_by_pass(model: nn.Module, jobs: Jobs, last: Link, data: Source, rule: Rule) -> Walked:
     reports: list[LayerReport] = []
     spreads = [_Spread(link.layer) for link, _ in jobs]
-    for (link, alpha), before in zip(jobs, [None, *spreads], strict=False):
+    for (link, write_), before in zip(jobs, [None, *spreads], strict=False):
         passes = samples.Passes(partial(_samples, model, link, before, data, rule), rule.generator)
-        reports.append(_stein_(link, alpha, passes, data, rule))
+        reports.append(write_(passes))
     over = bool(jobs) and jobs[-1][0] is last
     met = [] if over else list(inputs_of(model, last, data, spreads[-1] if spreads else None))
     return reports, spreads, met
@@ -267,39 +283,6 @@ class _Spread:
     def variance(self) -> float | None:
         """The mean over units."""
         return float(self.squares.mean()) / self.n if self.n else None
-
-
-def _stein_(
-    link: Link,
-    alpha: float | str,
-    chunks: Iterable[tuple[Tensor | Windows, Tensor]],
-    data: Source,
-    rule: Rule,
-) -> LayerReport:
-    """W = alpha V (the paper's equation for W_1), b = -(1/n) sum W^T h_i (its equation for b_1), or 0."""
-    start, layer = time.perf_counter(), link.layer
-    groups, _, k = samples.matrix_shape(layer)
-    m = moments(chunks, rule.score, y_mean=data.response_mean, covariance=alpha == "auto")
-    each = [m.cross] if groups == 1 else list(m.cross)
-    V, eigenvalues = zip(*(directions(cross, k, generator=rule.generator) for cross in each), strict=True)
-    W = torch.stack(V)  # (groups, d, k)
-    if alpha == "auto":
-        assert m.covariance is not None
-        variance = float((W * (m.covariance @ W)).sum(-2).mean())
-        alpha = variance**-0.5 if variance > 0 else 1.0  # a constant input has no variance to restore
-    mean = m.mean if rule.calibrate else torch.zeros_like(m.mean)
-    samples.write_(layer, float(alpha) * W, mean.reshape(groups, -1))
-    spectrum = torch.stack(eigenvalues).cpu().numpy()
-    return LayerReport(
-        link.name, tuple(layer.weight.shape), "stein", float(alpha), rule.score,
-        spectrum[0] if groups == 1 else spectrum, seconds=time.perf_counter() - start,
-    )  # fmt: skip
-
-
-def _default_alpha(link: Link) -> float | str:
-    """1 / f'(0), from the first-order expansion of f (the paper's section 2.2); "auto" where f'(0) is not known."""
-    slope = None if link.activation is None else ACTIVATIONS[link.activation].slope
-    return "auto" if slope is None else 1 / slope
 
 
 def glm_output_(

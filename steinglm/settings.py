@@ -56,11 +56,11 @@ class Experiment(Plain):
     depth : hidden layers, 1..200
     width : units of each hidden layer; None for min(features, 20), as in the paper
     activation : a name of `mlp.ACTIVATIONS`
-    alpha : SteinGLM's scaling factor: a positive number, None for 1 / f'(0), "auto" for unit variance in each layer
+    alpha : the scaling of SteinGLM and PCA: a positive number, None for 1 / f'(0), "auto" for a layer's unit variance
     score : SteinGLM's score function; see `stein.cross_moment`
     calibrate : whether SteinGLM's biases center the pre-activations; zero if not
     methods : names of `init.INITIALIZERS`, in the order of display
-    output : "paper": a GLM output layer for SteinGLM alone; "glm": for every method; "own": for none
+    output : "paper": a GLM output layer for those of `init.FITTED`; "glm": for every method; "own": for none
     epochs, batch_size, learning_rate : of Adam; batch_size None for min(500, a fifth of the training rows)
     repeats, seed : each repeat has its own split, draws and order of mini-batches
     target_loss, patience, time_budget : stop rules, off by default; see `train.StopRules`

@@ -18,7 +18,7 @@ from steinglm.responses import TASKS, responses
 from steinglm.samples import Layer
 from steinglm.tracing import in_double_precision
 
-__all__ = ["Source", "source"]
+__all__ = ["Data", "Source", "source", "validation_source"]
 
 MIN_ROWS = 10
 WHOLE_ELEMENTS = 1 << 23  # numbers of images (32 MB) that are passed through a model in one piece
@@ -26,6 +26,7 @@ PART_ELEMENTS = 1 << 18  # and in each of several, where they are more
 MAX_CLASSES = 100_000
 EMBEDDINGS = (nn.Embedding, nn.EmbeddingBag)  # they take whole numbers as these are
 Batch = tuple[Tensor, Tensor]
+Data = tuple[Any, Any] | DataLoader[Any]  # (X, y): tensors, arrays or data frames
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +118,18 @@ def source(model: nn.Module, X: Any, y: Any, task: str | None, part: str = "") -
         raise InvalidInputError("y", what, got, "there is nothing to learn from it")
     passes = batches if whole else lambda: _as_before(batches(), seen, task)
     return Source(passes, whole, task, seen.n, seen.shape, seen.y_sum)
+
+
+def validation_source(model: nn.Module, validation: Data | None, data: Source) -> Source | None:
+    """The rows that choose the GLM's penalty, which must be like those of `data`; None where none are given."""
+    if validation is None:
+        return None
+    X, y = (validation, None) if isinstance(validation, DataLoader) else validation
+    held = source(model, X, y, data.task, "validation ")
+    if held.shape != data.shape:
+        expected, got = f"of shape (m, {', '.join(map(str, data.shape))})", ("m", *held.shape)
+        raise InvalidInputError("validation X", expected, got, "prepare it like X")
+    return held
 
 
 @dataclass

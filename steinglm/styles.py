@@ -1,7 +1,7 @@
 """One name, colour, dash and marker a method, in every chart, table and report.
 
-The colours are told apart by the colour-blind (Okabe and Ito, 2008) and have at least 3:1 on white and on the app's
-dark background; the dashes tell them apart in print.
+The colours are told apart by the colour-blind (the paper's methods have those of Okabe and Ito, 2008) and have at least
+3:1 on white and on the app's dark background; the dashes tell them apart in print.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,10 @@ from dataclasses import dataclass
 __all__ = ["DASHES", "GREY", "STYLES", "Style", "style"]
 
 GREY = "#767C85"
-DASHES = {"solid": "", "dash": "8 4", "dot": "2 3.5", "dashdot": "8 3 2 3", "longdash": "12 4"}  # in SVG
+DASHES = {  # Plotly's names or lengths -> SVG's lengths
+    "solid": "", "dash": "8 4", "dot": "2 3.5", "dashdot": "8 3 2 3", "longdash": "12 4", "longdashdot": "12 3 2 3",
+    "4px,3px": "4 3", "12px,3px,2px,3px,2px,3px": "12 3 2 3 2 3", "16px,2px": "16 2",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,10 @@ STYLES = {
     "glorot_normal": Style("Glorot normal", "#D55E00", "dash", "square"),
     "he_normal": Style("He normal", "#009E73", "dot", "diamond"),
     "orthogonal": Style("Orthogonal", "#CC79A7", "dashdot", "triangle-up"),
+    "lsuv": Style("LSUV", "#4F40FF", "longdashdot", "pentagon"),
+    "swim": Style("SWIM", "#E8396B", "4px,3px", "star"),
+    "pca": Style("PCA", "#666433", "12px,3px,2px,3px,2px,3px", "hexagon"),
+    "steinglm_lsuv": Style("SteinGLM + LSUV", "#408CFF", "16px,2px", "cross"),
 }
 
 

@@ -21,7 +21,7 @@ LAYERS = [
     "exceptions checks styles drawing responses windows",
     "stein scores matching mixture passes sums | glm | datasets tables"
     " | mlp rational expectations theory phases curves",
-    "init layerwise sources samples tracing reports | train",
+    "init rivals layerwise steps swim sources samples tracing reports | train",
     "diagnostics jacobian signals travel",
     "estimators",
     "settings results experiment analysis",

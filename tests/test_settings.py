@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from steinglm import settings
 from steinglm.exceptions import InvalidInputError
+from steinglm.init import INITIALIZERS
 from steinglm.settings import MAX_NETWORKS, MAX_SEED, Experiment
 
 HUGE = 10**400  # JSON may hold it, a float cannot
@@ -108,7 +109,7 @@ def test_every_setting_is_tried() -> None:
         ({"methods": ("stein_glm",)}, "got stein_glm; did you mean 'steinglm'?"),
         (
             {"methods": ()},
-            "one or more of steinglm, glorot_normal, he_normal, orthogonal, got none; choose at least one",
+            f"one or more of {', '.join(INITIALIZERS)}, got none; choose at least one",
         ),
         (
             {"methods": ("orthogonal",) * 2},

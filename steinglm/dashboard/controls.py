@@ -25,7 +25,7 @@ from steinglm.stein import SCORES
 
 __all__ = ["apply", "choices", "entered", "moved", "next_seed"]
 
-OUTPUT_TITLES = {"paper": "for SteinGLM", "glm": "for all", "own": "for none"}
+OUTPUT_TITLES = {"paper": "as published", "glm": "for all", "own": "for none"}
 # What the widgets offer, narrower than what the library takes: a page is shared, and a slider has an end.
 LIMITS: dict[str, tuple[float, float]] = {
     "depth": (1, caps.most("depth")), "width": (1, caps.most("width")), "repeats": (1, caps.most("repeats")),

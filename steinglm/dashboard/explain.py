@@ -149,7 +149,11 @@ TOPICS: dict[str, Topic] = {
         "**SteinGLM** takes the leading eigenvectors of $M$, layer after layer, with biases that center the pre-activations "
         "and a generalized linear model as output layer. **Glorot normal** draws weights of variance "
         "$2/(n_\\text{in}+n_\\text{out})$, **He normal** of $2/n_\\text{in}$, both truncated at two standard deviations; "
-        "**Orthogonal** takes a random orthogonal matrix. Their biases are zero.",
+        "**Orthogonal** takes a random orthogonal matrix. Their biases are zero. Four rivals learn from the data, too: **LSUV** "
+        "scales orthogonal layers so that their output has variance 1 over the data; **SWIM** makes each unit of a pair of data "
+        "points between which the response is steep; **PCA** is SteinGLM with principal components in the place of its "
+        "directions, so that it does not know the response; **SteinGLM + LSUV** has SteinGLM's directions and variance 1 in "
+        "every unit.",
     ),
     "score": Topic(
         "Score",
@@ -170,7 +174,8 @@ TOPICS: dict[str, Topic] = {
     "output": Topic(
         "GLM output layer",
         "Which methods get their output layer from ridge or logistic regression on the last hidden layer, with a penalty "
-        "chosen on the validation rows. The paper gives it to SteinGLM; *for all* and *for none* are its ablation. "
+        "chosen on the validation rows. *As published*, SteinGLM has it (and with it SWIM, PCA and SteinGLM + LSUV); *for all* and *for none* are the paper's "
+        "ablation. "
         "Orthogonal with a GLM output is the honest control: it tells what Stein's directions add.",
     ),
     "width": Topic(

@@ -13,7 +13,7 @@ from steinglm.dashboard.explain import TOPICS
 from steinglm.datasets import mnist
 from steinglm.experiment import TITLES
 from steinglm.images import ImageExperiment
-from steinglm.init import INITIALIZERS
+from steinglm.images.settings import METHODS
 from steinglm.settings import MAX_SEED
 from steinglm.stein import SCORES
 
@@ -27,6 +27,7 @@ ALPHAS = ("default", "auto", "number")
 # The embedded part is small and the machine of a page is shared: less than the paper's 20 epochs and all patches.
 EPOCHS, PATCHES = 5, 32
 STANDARD = ImageExperiment().score
+DEFAULT = ImageExperiment().methods
 
 
 def choices() -> ImageExperiment:
@@ -35,11 +36,11 @@ def choices() -> ImageExperiment:
         pair = _pair()
         complete = _complete()
         methods = st.pills(
-            "Methods", tuple(INITIALIZERS), key="image_methods", selection_mode="multi", default=tuple(INITIALIZERS),
+            "Methods", METHODS, key="image_methods", selection_mode="multi", default=DEFAULT,
             format_func=TITLES.__getitem__, help=TOPICS["methods"].text, bind=IN_LINK,
         )  # fmt: skip
         if not methods:
-            st.caption("Where no method is chosen, all are shown.")
+            st.caption("Where no method is chosen, the first four are shown.")
         scores = tuple(SCORES)
         score = st.selectbox(
             "Score",
@@ -70,7 +71,7 @@ def choices() -> ImageExperiment:
         alpha=alpha,
         score=score or STANDARD,
         calibrate=calibrate,
-        methods=tuple(name for name in INITIALIZERS if name in (methods or INITIALIZERS)),
+        methods=tuple(name for name in METHODS if name in (methods or DEFAULT)),
         max_patches=patches,
         epochs=epochs,
         batch_size=batch_size,

@@ -1,6 +1,6 @@
 """The library's calls as the page "Images" makes them: cached and shared between sessions.
 
-An initialization is kept by method, so that another choice of methods, or a setting that only SteinGLM knows, does not
+An initialization is kept by method, so that another choice of methods, or a setting that only some know, does not
 compute the others again.
 """
 
@@ -13,6 +13,7 @@ import streamlit as st
 from steinglm import images
 from steinglm.images import ImageExperiment
 from steinglm.images.start import measure, networks, states
+from steinglm.init import OPTIONS
 from steinglm.results import Result
 
 __all__ = ["start", "wrong"]
@@ -32,7 +33,7 @@ def start(experiment: ImageExperiment) -> Start:
     )
     others = replace(own, alpha=PLAIN.alpha, max_patches=PLAIN.max_patches)
     parts = [
-        _start(replace(own if method == "steinglm" else others, methods=(method,)))
+        _start(replace(own if method in OPTIONS else others, methods=(method,)))
         for method in experiment.methods
     ]
     rows = pd.concat([rows for rows, _ in parts], ignore_index=True)

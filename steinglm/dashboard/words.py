@@ -6,8 +6,9 @@ import pandas as pd
 
 from steinglm.datasets.workshop import PREFIX
 from steinglm.experiment import TITLES, Experiment
+from steinglm.init import OPTIONS
 
-__all__ = ["along", "headline", "learning", "listed", "number", "signal", "spectrum", "start"]
+__all__ = ["along", "headline", "learning", "listed", "makers", "number", "signal", "spectrum", "start"]
 
 STEADY = 3.0  # a signal that changes by less than this factor, half a decade, is said to hold
 CHANGING = {  # what a sentence about the change of a quantity from layer to layer calls it
@@ -78,6 +79,24 @@ def listed(parts: Sequence[str]) -> str:
     '3, 5 and 8'
     """
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def makers(methods: Sequence[str]) -> str:
+    """Who computes weights from the data, and who draws them at random.
+
+    >>> makers(["steinglm", "orthogonal"])
+    'SteinGLM computes the weights of each layer from the data; Orthogonal draws them at random.'
+    """
+    sides = [[_title(m) for m in methods if (m in OPTIONS) == learns] for learns in (True, False)]
+    verbs = (("computes", "compute"), ("draws", "draw"))
+    learn, draw = (
+        f"{listed(names)} {verb[len(names) > 1]}" if names else ""
+        for names, verb in zip(sides, verbs, strict=True)
+    )
+    learned = f"{learn} the weights of each layer from the data"
+    if not draw:
+        return f"{learned}."
+    return f"{learned}; {draw} them at random." if learn else f"{draw} the weights of each layer at random."
 
 
 def _layer(number: int, names: Sequence[str]) -> str:

@@ -10,7 +10,11 @@ from steinglm.init import INITIALIZERS
 from steinglm.settings import MAX_SEED, OUTPUTS, Plain
 from steinglm.stein import SCORES
 
-__all__ = ["ImageExperiment"]
+__all__ = ["METHODS", "ImageExperiment"]
+
+METHODS = tuple(
+    name for name in INITIALIZERS if name != "swim"
+)  # it needs biases: the paper's filters have none
 
 
 @dataclass(frozen=True)
@@ -19,8 +23,9 @@ class ImageExperiment(Plain):
 
     pair : two different digits; the second is class 1
     complete : all of MNIST's images of them (about 12,000) or the part that comes with the library (1,000)
-    alpha, score, calibrate, methods, output : as in `settings.Experiment`
-    max_patches : the most patches of an image that SteinGLM learns from; None for all, as in the paper
+    alpha, score, calibrate, output : as in `settings.Experiment`
+    methods : of `METHODS`
+    max_patches : the most patches of an image that a method learns from; None for all, as in the paper
     epochs, batch_size, learning_rate : of Adam; the paper takes 20, 128
     l2 : weight of the squared weights in the loss; the paper does not give it
     repeats, seed : each repeat has its own validation images, draws and order of mini-batches
@@ -61,7 +66,7 @@ class ImageExperiment(Plain):
         check_whole("repeats", self.repeats, 1, 20, "three show the spread")
         check_whole("seed", self.seed, 0, MAX_SEED, "any whole number in this range will do")
         self._set("pair", pair)
-        self._set("methods", check_methods(self.methods, tuple(INITIALIZERS)))
+        self._set("methods", check_methods(self.methods, METHODS))
         self._set(
             "learning_rate", check_positive("learning_rate", self.learning_rate, 10.0, "0.001 is usual")
         )

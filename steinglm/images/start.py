@@ -17,7 +17,7 @@ from steinglm.datasets import mnist
 from steinglm.diagnostics import COLUMNS, SATURATED, across_units
 from steinglm.images import cnn
 from steinglm.images.settings import ImageExperiment
-from steinglm.init import INITIALIZERS
+from steinglm.init import INITIALIZERS, options_of
 from steinglm.stein import directions, moments
 from steinglm.tracing import watching
 
@@ -107,20 +107,23 @@ def networks(
 def _initialize_(
     model: nn.Sequential, experiment: ImageExperiment, method: str, repeat: int, data: Parts
 ) -> None:
-    stein = method == "steinglm"
-    glm = experiment.output == "glm" or (experiment.output == "paper" and stein)
-    own = {name: getattr(experiment, name) for name in ("alpha", "score", "calibrate", "max_patches")}
     INITIALIZERS[method](
         model,
         data.X_train,
         data.y_train,
         task="binary",
-        output="glm" if glm else "stein" if stein else "random",
         validation=(data.X_validation, data.y_validation),
         generator=torch.Generator().manual_seed(
             seed_of(experiment.seed, repeat, zlib.crc32(method.encode()))
         ),
-        **(own if stein else {}),
+        **options_of(
+            method,
+            experiment.output,
+            alpha=experiment.alpha,
+            score=experiment.score,
+            calibrate=experiment.calibrate,
+            max_patches=experiment.max_patches,
+        ),
     )
 
 

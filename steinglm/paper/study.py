@@ -15,6 +15,7 @@ import pandas as pd
 
 from steinglm import datasets
 from steinglm.exceptions import InvalidInputError
+from steinglm.init import fits_output
 from steinglm.kinds import AnyExperiment
 from steinglm.results import Result
 from steinglm.settings import Experiment
@@ -117,7 +118,7 @@ def label(experiment: AnyExperiment, method: str) -> tuple[str, str]:
     >>> label(Experiment(score="standardized"), "steinglm"), label(Experiment(score="identity"), "orthogonal")
     (('steinglm_standardized', 'glm'), ('orthogonal', 'own'))
     """
-    glm = experiment.output == "glm" or (experiment.output == "paper" and method == "steinglm")
+    glm = fits_output(method, experiment.output)
     standardized = method == "steinglm" and experiment.score == "standardized"
     return f"{method}_standardized" if standardized else method, "glm" if glm else "own"
 
