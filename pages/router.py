@@ -12,6 +12,7 @@ page = st.navigation(
         st.Page("theory.py", title="Theory", icon=":material/function:"),
         st.Page("images.py", title="Images", icon=":material/image_search:"),
         st.Page("paper.py", title="Paper", icon=":material/article:"),
+        st.Page("league.py", title="League", icon=":material/leaderboard:"),
         st.Page("glossary.py", title="Glossary", icon=":material/menu_book:"),
     ],
     position="top",
