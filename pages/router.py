@@ -13,6 +13,7 @@ page = st.navigation(
         st.Page("lessons.py", title="Lessons", icon=":material/school:"),
         st.Page("images.py", title="Images", icon=":material/image_search:"),
         st.Page("paper.py", title="Paper", icon=":material/article:"),
+        st.Page("league.py", title="League", icon=":material/leaderboard:"),
         st.Page("glossary.py", title="Glossary", icon=":material/menu_book:"),
     ],
     position="top",

@@ -1,4 +1,7 @@
-"""The library from a terminal: `compare` trains an experiment and prints its table, `paper` runs the paper's study."""
+"""The library from a terminal.
+
+`compare` trains an experiment and prints its table, `paper` runs the paper's study, `league` compares all entries.
+"""
 
 import argparse
 import json
@@ -19,6 +22,8 @@ from steinglm.engine import Engine, Settings
 from steinglm.exceptions import SteinGLMError
 from steinglm.experiment import TITLES, Epoch, Experiment, metric_name, summarize, train
 from steinglm.init import INITIALIZERS
+from steinglm.league import report as standings
+from steinglm.league import study as entries
 from steinglm.mlp import ACTIVATIONS
 from steinglm.paper import complexity, mnist, report, run, study, tables
 from steinglm.responses import TASKS
@@ -42,7 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         kept = (
-            "; what was finished is kept, and the same command goes on" if options.command is _paper else ""
+            "; what was finished is kept, and the same command goes on"
+            if options.command in (_paper, _league)
+            else ""
         )
         print(f"steinglm: interrupted{kept}", file=sys.stderr)
         return 130
@@ -63,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_settings(compare)
     compare.add_argument("--format", choices=("table", "json", "csv"), default="table")
     _add_paper(commands)
+    _add_league(commands)
     return parser
 
 
@@ -96,6 +104,25 @@ def _add_paper(commands: Any) -> None:
     add("--scheduler", default="", metavar="ADDRESS", help="of an existing Dask cluster, tcp://host:port")
 
 
+def _add_league(commands: Any) -> None:
+    league = commands.add_parser(
+        "league",
+        help="rank SteinGLM's scores, the baselines and the rivals over ten data sets",
+        description="Run the league, whole or in part: progress on standard error, ranks and verdict on standard "
+        "output, rows, environment and a report in a folder. Interrupted with Ctrl-C, the same command goes on.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    league.set_defaults(command=_league)
+    add = league.add_argument
+    add("--datasets", type=_listed(str), default=(), help="of the paper's ten, with commas; all by default")
+    add("--depths", type=_listed(int), default=entries.DEPTHS, help="with commas")
+    add("--activations", type=_listed(str), default=entries.ACTIVATIONS, help="with commas")
+    add("--repeats", type=int, default=entries.REPEATS, help="each with its own split and draws")
+    add("--epochs", type=int, default=entries.EPOCHS, help="the paper takes 200")
+    add("--folder", type=Path, default=Path("league"), help="where rows, environment and report are written")
+    add("--scheduler", default="", metavar="ADDRESS", help="of an existing Dask cluster, tcp://host:port")
+
+
 def _listed(kind: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
     """The type of an option that takes several values with commas."""
 
@@ -106,12 +133,26 @@ def _listed(kind: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
     return values
 
 
-def _paper(options: argparse.Namespace) -> None:
+def _engine(options: argparse.Namespace, experiments: int = 0) -> Engine:
     # The machine may sleep meanwhile; and a run that is finished is kept, so one after the other.
     settings = replace(Settings(), idle_seconds=math.inf, turn_seconds=math.inf)
     if options.scheduler:
         settings = replace(settings, scheduler=options.scheduler)
-    with Engine(settings) as engine:
+    return Engine(replace(settings, store_runs=max(settings.store_runs, experiments)))
+
+
+def _league(options: argparse.Namespace) -> None:
+    chosen = entries.experiments(
+        options.datasets, options.depths, options.activations, options.repeats, options.epochs
+    )
+    with _engine(options, len(chosen)) as engine:
+        rows, environment = run.run(engine, chosen, options.folder, entries.LEAGUE)
+    run.write(options.folder, standings.documents(rows, environment))
+    print(standings.as_text(rows))
+
+
+def _paper(options: argparse.Namespace) -> None:
+    with _engine(options) as engine:
         paper = _paper_images if options.figure else _paper_tables
         paper(engine, options)
 

@@ -29,6 +29,7 @@ LAYERS = [
     "kinds",
     "worker run store cluster engine | export",
     "paper | link lessons",
+    "league",
     "dashboard",
     "__main__",
 ]

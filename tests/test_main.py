@@ -192,3 +192,23 @@ def test_paper_needs_numbers_for_numbers(capsys: pytest.CaptureFixture[str]) -> 
     with pytest.raises(SystemExit):
         main(["paper", "--depths", "ten"])
     assert "invalid list of int value: 'ten'" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_league_prints_ranks_and_a_verdict_and_leaves_a_report(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    options = ["--datasets", "mammographic", "--depths", "10", "--activations", "tanh", "--repeats", "1"]
+    command = ["league", *options, "--epochs", "1", "--folder", str(tmp_path)]
+    assert main(command) == 0
+    first = capsys.readouterr()
+    assert "mean_rank" in first.out and "SteinGLM (matched)" in first.out
+    assert "too few data sets" in first.out or "we recommend the default" in first.out
+    names = ["environment.json", "league.md", "league.svg", "rows.parquet"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    assert "# The league" in (tmp_path / "league.md").read_text()
+
+
+def test_league_refuses_what_it_has_not(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["league", "--activations", "gelu"]) == 2
+    assert capsys.readouterr().err.startswith("steinglm: activations must be of tanh, sigmoid, relu")

@@ -11,7 +11,6 @@ import pandas as pd
 
 from steinglm.exceptions import InvalidInputError
 from steinglm.paper.run import IMAGES, TABLES, Files
-from steinglm.paper.study import COLUMNS
 
 __all__ = ["Kept", "kept", "kept_images", "read"]
 
@@ -46,7 +45,7 @@ def read(folder: Traversable, of: Files = TABLES) -> Kept:
         environment = json.loads(with_environment.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:  # pyarrow's errors are of these, too
         raise _unusable(folder, of, str(error)) from error
-    if not isinstance(environment, dict) or not set(COLUMNS) <= set(rows):
+    if not isinstance(environment, dict) or not set(of.columns) <= set(rows):
         raise _unusable(folder, of, "other columns or keys")
     return rows, environment
 
@@ -56,5 +55,5 @@ def _unusable(folder: Traversable, of: Files, why: str) -> InvalidInputError:
         "results",
         f"{of.rows} and {of.environment} of a run of the study in {folder}",
         why,
-        "run `python -m steinglm paper` with this folder again: what was finished is not computed twice",
+        f"run `python -m steinglm {of.command}` with this folder again: what was finished is not computed twice",
     )

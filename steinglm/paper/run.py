@@ -6,7 +6,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -32,23 +32,26 @@ LOOK = 0.5  # seconds between two looks at the runs
 
 @dataclass(frozen=True)
 class Files:
-    """Where a study of one kind is kept: the names of its rows and of its environment."""
+    """How a study of one kind is kept.
+
+    rows, environment : the files' names
+    tidy : what makes rows of a result; their `columns`, the last of which is the value
+    command : the name of what runs it, in `python -m steinglm`
+    """
 
     rows: str
     environment: str
+    tidy: Callable[[Result], pd.DataFrame]
+    columns: tuple[str, ...] = COLUMNS
+    command: str = "paper"
 
 
-TABLES = Files("rows.parquet", "environment.json")
-IMAGES = Files("mnist_rows.parquet", "mnist_environment.json")
+TABLES = Files("rows.parquet", "environment.json", study.rows)
+IMAGES = Files("mnist_rows.parquet", "mnist_environment.json", mnist.rows)
 
 
 def _work(experiment: AnyExperiment) -> float:
     return mnist.work(experiment) if isinstance(experiment, ImageExperiment) else study.work(experiment)
-
-
-def _rows(result: Result) -> pd.DataFrame:
-    images = isinstance(result.experiment, ImageExperiment)
-    return mnist.rows(result) if images else study.rows(result)
 
 
 def run(
@@ -73,10 +76,10 @@ def run(
         stored = engine.store.keys()
         resumed = sum(experiment.key in stored for experiment in experiments)
         for result in finished(engine, experiments, bar):
-            parts[result.experiment] = _rows(result)
+            parts[result.experiment] = files.tidy(result)
             times[result.experiment] = result.summary
             bar.set_postfix_str(f"{len(parts)} of {len(experiments)} experiments")
-    table = _together([parts[experiment] for experiment in experiments])
+    table = _together([parts[experiment] for experiment in experiments], files.columns)
     environment = _environment(experiments, times) | {
         "wall_seconds": round(time.time() - started, 1),
         "resumed": resumed,
@@ -126,11 +129,12 @@ def finished(engine: Engine, experiments: Sequence[AnyExperiment], bar: "tqdm[An
             its.stop("The study was interrupted.")
 
 
-def _together(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+def _together(parts: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
     """One table in an order that does not depend on who finished first."""
     table = pd.concat(parts, ignore_index=True)
-    table = table.sort_values(list(COLUMNS[:-1]), ignore_index=True, kind="stable")
-    return table.astype(dict.fromkeys(("dataset", "method", "output", "quantity"), "category"))
+    table = table.sort_values(list(columns[:-1]), ignore_index=True, kind="stable")
+    words = [name for name in columns if isinstance(table[name].iloc[0], str)]
+    return table.astype(dict.fromkeys(words, "category"))
 
 
 def write(folder: Path, files: dict[str, Any]) -> None:

@@ -1,0 +1,15 @@
+"""The league: which start is the best over many data sets, depths and activations, and what to make of it."""
+
+import streamlit as st
+
+from steinglm.dashboard import leaguepage
+from steinglm.dashboard.guard import guarded
+
+with guarded():
+    st.title("Which start is the best?")
+    if not leaguepage.missing():
+        leaguepage.introduction()
+        chosen = leaguepage.choices()
+        leaguepage.standing(chosen)
+        leaguepage.why()
+        leaguepage.cells(chosen)

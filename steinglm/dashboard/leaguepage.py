@@ -1,0 +1,211 @@
+"""The page "League": mean ranks with critical differences, the verdict, and every cell; all of it can be filtered."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from steinglm.dashboard import link
+from steinglm.dashboard.live import Panel, live
+from steinglm.dashboard.look import LIGHT
+from steinglm.dashboard.measure import title
+from steinglm.league import ranks, report, study
+from steinglm.league.verdict import effects, text, verdict
+from steinglm.styles import style
+
+__all__ = ["Choice", "cells", "choices", "introduction", "missing", "standing", "why"]
+
+BEST = "background-color: rgba(0, 114, 178, 0.18); font-weight: 600"
+MEASURES = {"regression": "RMSE, lower is better", "binary": "AUC, higher is better"}
+TASKS = {"regression": "Regression", "binary": "Two classes"}
+LINE = 24  # pixels of an entry
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a person wants to see."""
+
+    names: tuple[str, ...]
+    depths: tuple[int, ...]
+    activations: tuple[str, ...]
+
+
+def missing() -> bool:
+    """Say how to get the league's rows, where none come with the library; whether that is so."""
+    if report.kept() is not None:
+        return False
+    st.info(
+        "The league's rows do not come with this version. `python -m steinglm league` runs it, whole or in part, and "
+        "writes rows, ranks and verdict into a folder; copied to `steinglm/league/`, they are shown here.",
+        icon=":material/info:",
+    )
+    return True
+
+
+def introduction() -> None:
+    """What was run, and the verdict."""
+    kept = report.kept()
+    assert kept is not None
+    st.markdown(report.about(*kept))
+    st.markdown(_verdict())
+
+
+def choices() -> Choice:
+    """Draw the filters and return what they say; they are in the page's link."""
+    st.header("Ranks")
+    table = _cells()
+    present = [list(dict.fromkeys(table.index.get_level_values(name))) for name in ranks.CELL]
+    names, depths, activations = present
+    with st.container(horizontal=True, gap="large", vertical_alignment="bottom"):
+        chosen_activations = _pills("Activations", "league_activations", activations)
+        chosen_depths = _pills("Depths", "league_depths", depths)
+    chosen_names = _pills("Data sets", "league_sets", names, title)
+    if not (chosen_names and chosen_depths and chosen_activations):
+        st.caption("Where nothing is chosen, all are shown.")
+    return Choice(
+        tuple(name for name in names if name in (chosen_names or names)),
+        tuple(depth for depth in depths if depth in (chosen_depths or depths)),
+        tuple(name for name in activations if name in (chosen_activations or activations)),
+    )
+
+
+def _pills(label: str, key: str, every: list[Any], named: Any = str) -> list[Any]:
+    return st.pills(
+        label, every, key=key, selection_mode="multi", default=every, format_func=named, bind="query-params"
+    )  # fmt: skip
+
+
+def standing(chosen: Choice) -> None:
+    """The critical-difference plot, and the table of mean ranks, over the cells that are chosen."""
+    table = _chosen(chosen)
+    its = ranks.standing(table)
+    first = study.ENTRIES[str(its.mean_ranks.index[0])].title
+    st.caption(report.how())
+    sentence = (
+        f"{first} has the best mean rank over {its.cells} cells, {its.mean_ranks.iloc[0]:.2f}; mean ranks differ "
+        f"if they are more than {its.difference:.2f} apart. Friedman's test: p = {its.p:.2g}."
+    )
+    live([Panel("ranks", _figure(its), sentence, sentence)], key="league_ranks")
+    shown = report.overview(table)
+    shown["entry"] = [study.ENTRIES[name].title for name in shown["entry"]]
+    shown = shown.rename(columns={"entry": "Entry", "mean_rank": "Mean rank", "wins": "Wins"})
+    format_ = st.column_config.NumberColumn(format="%.2f")
+    numbers = {str(name): format_ for name in shown if name not in ("Entry", "Wins")}
+    st.dataframe(
+        shown, hide_index=True, height="content", column_config=numbers,
+        alt="Mean ranks by entry",
+    )  # fmt: skip
+    st.caption(
+        "Mean ranks over the chosen cells, and over those of each activation and depth; lower is better."
+    )
+
+
+def why() -> None:
+    """What each thing adds, over all cells."""
+    st.header("What adds what")
+    kept = report.kept()
+    assert kept is not None
+    lines = [
+        {"Added": same[0].added}
+        | {
+            ("All cells" if part == "all" else part): f"{each.gain:+.1%} ({each.better} of {each.cells})"
+            for part, each in zip(_effects(), same, strict=True)
+        }
+        for same in zip(*_effects().values(), strict=True)
+    ]
+    st.dataframe(pd.DataFrame(lines), hide_index=True, height="content", alt="What each thing adds")
+    st.caption(
+        "The median over cells of the relative gain in error (RMSE, or 1 − AUC), and in how many cells it is one."
+    )
+
+
+def cells(chosen: Choice) -> None:
+    """The test metric in every cell; a click opens its experiment on the page Compare."""
+    st.header("Every cell")
+    st.caption(
+        "Test metric, mean over the repeats, the best marked. Click one to open its experiment, the first of the "
+        "repeats, on the page Compare."
+    )
+    for task, group in study.DATASETS.items():
+        table = _chosen(chosen)
+        table = table[table.index.get_level_values("dataset").isin(group)]
+        if table.empty:
+            continue
+        st.subheader(TASKS[task], help=f"Test {MEASURES[task]}")
+        wide = table.rename(columns=lambda name: study.ENTRIES[name].title).reset_index()
+        wide["dataset"] = wide["dataset"].map(title)
+        wide = wide.rename(columns={"dataset": "Data set", "depth": "Depth", "activation": "Activation"})
+        own = wide.iloc[:, len(ranks.CELL) :]
+        best = own.eq(own.min(axis=1) if task == "regression" else own.max(axis=1), axis=0)
+        marks = best.replace({True: BEST, False: ""}).reindex(columns=wide.columns, fill_value="")
+        event: Any = st.dataframe(
+            wide.style.apply(lambda _, marks=marks: marks, axis=None).format("{:.4f}", subset=list(own)),
+            key=f"league_{task}", on_select="rerun", selection_mode="single-cell", hide_index=True, height="content",
+        )  # fmt: skip
+        for row, column in event.selection.cells:
+            _open(table, row, column)
+
+
+def _open(table: pd.DataFrame, row: int, column: str) -> None:
+    """Go to the page Compare with the experiment of a cell's entry."""
+    named = {own.title: name for name, own in study.ENTRIES.items()}
+    dataset, depth, activation = table.index[row]
+    experiment = study.opened(named.get(column, study.DEFAULT), dataset, int(depth), activation)
+    st.switch_page("compare.py", query_params=link.encode(experiment))
+
+
+def _figure(its: ranks.Standing) -> dict[str, Any]:
+    """The mean ranks as dots, each with a bar of half a critical difference to both sides; the best on top."""
+    entries = [study.ENTRIES[str(name)] for name in its.mean_ranks.index]
+    colors = [style(entry.method).color for entry in entries]
+    data = [
+        {
+            "type": "scatter", "mode": "markers", "x": [rank], "y": [entry.title], "showlegend": False,
+            "marker": {"size": 10, "color": color, "symbol": style(entry.method).symbol},
+            "error_x": {"type": "constant", "value": its.difference / 2, "thickness": 3, "width": 0, "color": color},
+            "hovertemplate": f"{entry.title}: %{{x:.2f}}<extra></extra>",
+        }
+        for entry, rank, color in zip(entries, its.mean_ranks.tolist(), colors, strict=True)
+    ]  # fmt: skip
+    order = [entry.title for entry in entries]
+    note = f"bars: half of the critical difference, {its.difference:.2f}, to both sides"
+    return {
+        "data": data,
+        "layout": {
+            "template": LIGHT,
+            "title": {"text": "Mean ranks", "subtitle": {"text": note}},
+            "height": 130 + LINE * len(entries),
+            "hovermode": "closest",
+            "xaxis": {"title": {"text": "mean rank, lower is better"}},
+            "yaxis": {"categoryorder": "array", "categoryarray": order[::-1], "automargin": True},
+        },
+    }
+
+
+def _chosen(chosen: Choice) -> pd.DataFrame:
+    table = _cells()
+    dataset, depth, activation = (table.index.get_level_values(name) for name in ranks.CELL)
+    return table[dataset.isin(chosen.names) & depth.isin(chosen.depths) & activation.isin(chosen.activations)]
+
+
+@cache
+def _cells() -> pd.DataFrame:
+    kept = report.kept()
+    assert kept is not None
+    return ranks.cells(kept[0])
+
+
+@cache
+def _verdict() -> str:
+    kept = report.kept()
+    assert kept is not None
+    return text(verdict(kept[0]))
+
+
+@cache
+def _effects() -> Any:
+    kept = report.kept()
+    assert kept is not None
+    return effects(kept[0])

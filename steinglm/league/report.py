@@ -1,0 +1,158 @@
+"""The league as Markdown with one figure, made from its rows and environment alone."""
+
+from collections.abc import Mapping
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+import pandas as pd
+
+from steinglm.drawing import image
+from steinglm.league.ranks import Standing, cells, standing
+from steinglm.league.study import DATASETS, ENTRIES, LEAGUE
+from steinglm.league.verdict import Effect, effects, text, verdict
+from steinglm.paper.report import count
+from steinglm.paper.results import Kept, read
+from steinglm.styles import GREY, style
+
+__all__ = ["about", "as_text", "documents", "figure", "how", "kept", "markdown", "overview"]
+
+LINE, LEFT, WIDTH = 24, 190, 640  # of the figure, in pixels
+
+
+@cache
+def kept() -> Kept | None:
+    """The rows and the environment of the run that comes with the library, if one does."""
+    folder = files("steinglm.league")
+    return read(folder, LEAGUE) if folder.joinpath(LEAGUE.rows).is_file() else None
+
+
+def documents(rows: pd.DataFrame, environment: Mapping[str, Any]) -> dict[str, str]:
+    """The report and its figure, by file name."""
+    return {"league.md": markdown(rows, environment), "league.svg": figure(standing(cells(rows)))}
+
+
+def markdown(rows: pd.DataFrame, environment: Mapping[str, Any]) -> str:
+    """The whole report; equal rows and environments give equal text."""
+    versions = ", ".join(f"{name} {number}" for name, number in environment["versions"].items())
+    parts = [
+        "# The league",
+        f"This page is made by `python -m steinglm league`. {about(rows, environment)}\n\nMade with {versions}; "
+        f"{environment['processor']}, {environment['cores']} cores.",
+        "## Verdict",
+        text(verdict(rows)),
+        "## Ranks",
+        how(),
+        "![Mean ranks, each with half a critical difference to both sides](league.svg)",
+        _markdown(overview(cells(rows))),
+        "## Why",
+        "What each thing adds: the cells in which the entry with it is better, the median relative gain in error "
+        "(RMSE, or 1 - AUC), and p of a one-sided Wilcoxon signed-rank test over the data sets' mean gains, not "
+        "corrected.",
+        _why(effects(rows)),
+        "## Every cell",
+        *(_cells(cells(rows), task) for task in DATASETS),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def about(rows: pd.DataFrame, environment: Mapping[str, Any]) -> str:
+    """What was run, in sentences."""
+    ends = rows[rows["quantity"] == "test_metric"]
+    epochs = sorted({each["epochs"] for each in environment["experiments"]})
+    return (
+        f"{len(ends):,} networks: {ends['entry'].nunique()} entries, "
+        f"{count(ends['dataset'], 'data set')}, {count(ends['depth'], 'depth')}, "
+        f"{count(ends['activation'], 'activation')}, {count(ends['repeat'], 'repeat')} with splits of their own. Each "
+        f"is trained for {' or '.join(map(str, epochs))} epochs (the paper takes 200), and the test metric is that of "
+        "the best validation epoch. Alpha is the library's default: 1/f'(0), or a variance of 1 in each layer for relu."
+    )
+
+
+def how() -> str:
+    """How ranks and differences are to be read."""
+    return (
+        "In each cell (data set, depth, activation) entries are ranked by their mean test metric over the repeats, 1 "
+        "the best. Bars reach half of Nemenyi's critical difference to both sides: entries whose bars do not overlap "
+        "differ at the level 0.05 (Demšar, 2006). Cells of one data set are alike, so that this test is too ready to "
+        "tell entries apart; a clear winner has to pass a second one, over the data sets alone."
+    )
+
+
+def overview(table: pd.DataFrame) -> pd.DataFrame:
+    """A line an entry of `ranks.cells`, the best first: entry, mean_rank, wins, and its mean rank in each part."""
+    whole = standing(table)
+    found = pd.DataFrame({"mean_rank": whole.mean_ranks, "wins": whole.wins.reindex(whole.mean_ranks.index)})
+    for level in ("activation", "depth"):
+        for value, own in table.groupby(level=level, sort=False):
+            found[str(value)] = standing(own).mean_ranks
+    return found.rename_axis("entry").reset_index()
+
+
+def as_text(rows: pd.DataFrame) -> str:
+    """The league for a terminal."""
+    shown = overview(cells(rows))
+    shown["entry"] = [ENTRIES[name].title for name in shown["entry"]]
+    return f"{shown.round(2).to_string(index=False)}\n\n{text(verdict(rows))}"
+
+
+def figure(its: Standing) -> str:
+    """The mean ranks as SVG: a line an entry, a dot and a bar of one critical difference."""
+    k, height = len(its.mean_ranks), LINE * len(its.mean_ranks) + 50
+    low, high = 1 - its.difference / 2, k + its.difference / 2
+
+    def place(rank: float) -> float:
+        return LEFT + (rank - low) / (high - low) * (WIDTH - LEFT - 10)
+
+    parts = [f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>']
+    for tick in range(1, k + 1, 2 if k > 9 else 1):
+        x = place(tick)
+        parts.append(f'<path d="M{x:.1f} 10v{height - 50}" stroke="{GREY}" stroke-opacity=".25"/>')
+        parts.append(f'<text x="{x:.1f}" y="{height - 22}" text-anchor="middle">{tick}</text>')
+    parts.append(f'<text x="{place((k + 1) / 2):.1f}" y="{height - 5}" text-anchor="middle">mean rank</text>')
+    for i, (name, rank) in enumerate(its.mean_ranks.items()):
+        own, y = ENTRIES[str(name)], 22 + LINE * i
+        ends = place(rank - its.difference / 2), place(rank + its.difference / 2)
+        color = style(own.method).color
+        parts += [
+            f'<text x="{LEFT - 8}" y="{y + 4}" text-anchor="end">{escape(own.title)}</text>',
+            f'<path d="M{ends[0]:.1f} {y}H{ends[1]:.1f}" stroke="{color}" stroke-width="4" stroke-opacity=".45"/>',
+            f'<circle cx="{place(rank):.1f}" cy="{y}" r="5" fill="{color}"/>',
+        ]
+    return image(parts, WIDTH, height) + "\n"
+
+
+def _markdown(table: pd.DataFrame) -> str:
+    head = ["entry", "mean rank", "wins", *(f"{name}" for name in table.columns[3:])]
+    lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
+    for name, mean, wins, *others in table.itertuples(index=False):
+        numbers = [f"{mean:.2f}", str(wins), *(f"{value:.2f}" for value in others)]
+        lines.append(f"| {ENTRIES[name].title} | {' | '.join(numbers)} |")
+    return "\n".join(lines)
+
+
+def _why(found: Mapping[str, list[Effect]]) -> str:
+    lines = [f"| added | {' | '.join(found)} |", "|---|" + "---|" * len(found)]
+    for same in zip(*found.values(), strict=True):
+        numbers = [f"{e.better} of {e.cells}, {e.gain:+.1%}, p = {e.p:.2g}" for e in same]
+        lines.append(f"| {same[0].added} | {' | '.join(numbers)} |")
+    return "\n".join(lines)
+
+
+def _cells(table: pd.DataFrame, task: str) -> str:
+    own = table[table.index.get_level_values("dataset").isin(DATASETS[task])]
+    if own.empty:
+        return ""
+    measure = "RMSE, lower is better" if task == "regression" else "AUC, higher is better"
+    best = own.min(axis=1) if task == "regression" else own.max(axis=1)
+    lines = [
+        f"Test {measure}.",
+        "",
+        f"| data set | depth | activation | {' | '.join(ENTRIES[str(name)].title for name in own)} |",
+        "|---|---:|---|" + "---:|" * own.shape[1],
+    ]
+    for (dataset, depth, activation), numbers, top in zip(own.index, own.to_numpy(), best, strict=True):
+        marked = [f"**{value:.4f}**" if value == top else f"{value:.4f}" for value in numbers]
+        lines.append(f"| {dataset.replace('_', ' ')} | {depth} | {activation} | {' | '.join(marked)} |")
+    return "\n".join(lines)

@@ -1,0 +1,191 @@
+"""What the league says: which entry to take, where, and whether one is clearly the best. Every number is from the rows.
+
+Cells of one data set are not independent of one another, which makes Nemenyi's test over cells too ready to see
+differences. A clear winner therefore has to pass two tests against what the library does by default: Nemenyi's over the
+cells, and one-sided Wilcoxon signed-rank tests over the data sets' mean ranks, Holm-corrected over all other entries.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
+
+from steinglm.league.ranks import LEVEL, Standing, cells, errors, ranks, standing
+from steinglm.league.study import DEFAULT, ENTRIES
+from steinglm.paper.claims import holm
+
+__all__ = ["Effect", "Part", "Verdict", "effects", "signed_rank_p", "text", "verdict"]
+
+SHOWN = 4  # entries that a sentence names
+# What is added to an entry, the entry with it, and the one without.
+ADDED = (
+    ("a GLM as the output layer of orthogonal weights", "orthogonal_glm", "orthogonal"),
+    ("SteinGLM's directions in the place of random ones", DEFAULT, "orthogonal_glm"),
+    (
+        "SteinGLM's directions in the place of principal ones, which do not know the response",
+        DEFAULT,
+        "pca_glm",
+    ),
+    ("a variance of 1 in every unit of SteinGLM", "steinglm_lsuv", DEFAULT),
+    ("a variance of 1 in every layer of orthogonal weights with the GLM", "lsuv_glm", "orthogonal_glm"),
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The best entry in a part of the league, and those whose mean ranks lie within the critical difference of its."""
+
+    name: str
+    cells: int
+    best: str
+    mean_rank: float
+    default_rank: float
+    level: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What something adds to an entry: the cells in which it is better, and the median of its relative gains.
+
+    gain : of the error, RMSE or 1 - AUC; positive where it helps
+    p : of one-sided Wilcoxon signed-rank tests over the data sets' mean gains, that it helps; not corrected
+    """
+
+    added: str
+    cells: int
+    better: int
+    gain: float
+    p: float
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What the league says.
+
+    best : the entry of the best mean rank
+    winner : the same if it is clearly better than the default, else None; also None where the default is the best
+    apart : whether best and default are more than the critical difference apart
+    p : of the Wilcoxon test of best against default over the data sets, Holm-corrected; 1 for the default itself
+    gain : the median over cells of by how much the best lowers the default's error, relative
+    parts : by activation and by depth
+    """
+
+    whole: Standing
+    best: str
+    winner: str | None
+    apart: bool
+    p: float
+    gain: float
+    parts: tuple[Part, ...]
+
+
+def verdict(rows: pd.DataFrame) -> Verdict:
+    """The verdict on rows of `study.rows` that hold the default entry and another one at least."""
+    table = cells(rows)
+    whole = standing(table)
+    best = str(whole.mean_ranks.index[0])
+    apart, p = whole.apart(best, DEFAULT), _against_default(ranks(table)).get(best, 1.0)
+    winner = best if best != DEFAULT and apart and p < LEVEL else None
+    parts = tuple(_part(name, own) for name, own in _parts(table))
+    return Verdict(whole, best, winner, apart, p, float(np.nanmedian(_gains(table, best, DEFAULT))), parts)
+
+
+def effects(rows: pd.DataFrame) -> dict[str, list[Effect]]:
+    """Why entries rank as they do: what each thing adds, over all cells ("all") and by activation."""
+    table = cells(rows)
+    by = [("all", table), *((str(name), own) for name, own in table.groupby(level="activation", sort=False))]
+    return {part: [_effect(own, *each) for each in ADDED if {*each[1:]} <= set(own)] for part, own in by}
+
+
+def text(found: Verdict) -> str:
+    """The verdict in sentences."""
+    whole, best, default = found.whole, _title(found.best), _title(DEFAULT)
+    first = (
+        f"Over {whole.cells} cells of {_counted(whole.datasets, 'data set')}, {best} has the best mean rank, "
+        f"{whole.mean_ranks[found.best]:.2f} of {len(whole.mean_ranks)}, and wins {whole.wins[found.best]} cells. "
+        f"Friedman's test that all are alike gives p = {whole.p:.2g}; two mean ranks differ if they are more than "
+        f"{whole.difference:.2f} apart."
+    )
+    return "\n\n".join([first, _decision(found, best, default), "\n".join(map(_where, found.parts))])
+
+
+def _decision(found: Verdict, best: str, default: str) -> str:
+    if found.best == DEFAULT:
+        return f"That is what the library does by default, so **we recommend the default**, {default}."
+    tests = (
+        f"The default, {default}, has {found.whole.mean_ranks[DEFAULT]:.2f}, {'more' if found.apart else 'not more'} "
+        f"than the critical difference away. In the median cell the error of {best} is {abs(found.gain):.1%} "
+        f"{'lower' if found.gain >= 0 else 'higher'}; that it ranks better over the data sets has p = {found.p:.2g} "
+        "after Holm's correction."
+    )
+    if found.winner:
+        return f"{tests} **{best} is one clear winner, and we recommend it.**"
+    few = 0.5**found.whole.datasets * (len(found.whole.mean_ranks) - 1) >= LEVEL
+    why = "There are too few data sets to tell" if few else "There is no one clear winner"
+    return f"{tests} **{why}, so the default stays what it is.**"
+
+
+def _where(part: Part) -> str:
+    others = [_title(name) for name in part.level if name != part.best]
+    left = len(others) - SHOWN
+    shown = ", ".join(others[:SHOWN]) + (f" and {left} more" if left > 0 else "")
+    same = f"; not told apart from it: {shown}" if others else "; all others are significantly worse"
+    default = "" if part.best == DEFAULT else f" (the default: {part.default_rank:.2f})"
+    return f"- {part.name}: {_title(part.best)}, mean rank {part.mean_rank:.2f}{default}{same}"
+
+
+def _title(name: str) -> str:
+    return ENTRIES[name].title
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _parts(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    for level in ("activation", "depth"):
+        for value, own in table.groupby(level=level, sort=False):
+            yield f"{value} layers" if level == "depth" else str(value), own
+
+
+def _part(name: str, own: pd.DataFrame) -> Part:
+    its = standing(own)
+    best = str(its.mean_ranks.index[0])
+    level = tuple(str(other) for other in its.mean_ranks.index if not its.apart(best, str(other)))
+    return Part(name, its.cells, best, float(its.mean_ranks[best]), float(its.mean_ranks[DEFAULT]), level)
+
+
+def _against_default(own: pd.DataFrame) -> dict[str, float]:
+    """The p of each entry's being better than the default over the data sets, Holm-corrected."""
+    means = own.groupby(level="dataset").mean()
+    gains = {str(name): (means[DEFAULT] - means[name]).to_numpy() for name in means if name != DEFAULT}
+    return dict(zip(gains, holm([signed_rank_p(gain) for gain in gains.values()]), strict=True))
+
+
+def signed_rank_p(gains: np.ndarray) -> float:
+    """The p of Wilcoxon's one-sided signed-rank test of gains (n,) above zero, exact with ties too; zeros are left out.
+
+    scipy's test gives the same, by a permutation test that takes seconds where there are ties.
+
+    >>> signed_rank_p(np.array([1.0, 2.0, 2.0, -0.5]))
+    0.125
+    """
+    gains = gains[np.isfinite(gains) & (gains != 0)]
+    own = rankdata(np.abs(gains))
+    signs = (
+        np.arange(2 ** len(gains))[:, None] >> np.arange(len(gains))
+    ) & 1  # each way to distribute the signs
+    return float((signs @ own >= own[gains > 0].sum() - 1e-9).mean())
+
+
+def _gains(table: pd.DataFrame, one: str, other: str) -> "pd.Series[float]":
+    error = errors(table)
+    return 1 - error[one] / error[other]
+
+
+def _effect(own: pd.DataFrame, added: str, one: str, other: str) -> Effect:
+    gains = _gains(own, one, other).dropna()
+    means = gains.groupby(level="dataset").mean().to_numpy()
+    return Effect(added, len(gains), int((gains > 0).sum()), float(gains.median()), signed_rank_p(means))
