@@ -25,10 +25,10 @@ LAYERS = [
     "diagnostics jacobian signals",
     "estimators",
     "settings results experiment analysis",
-    "images",
+    "images sweep",
     "kinds",
     "worker run store cluster engine | export",
-    "paper",
+    "paper | grid",
     "dashboard",
     "__main__",
 ]
