@@ -1,14 +1,15 @@
 """The library from a terminal.
 
-`compare` trains an experiment and prints its table, `paper` runs the paper's study, `league` compares all entries.
+`compare` trains an experiment, `sweep` a grid of them; `paper` runs the paper's study, `league` compares all entries.
 """
 
 import argparse
 import json
 import math
 import sys
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,10 @@ from steinglm import __version__, datasets
 from steinglm.datasets import hold
 from steinglm.datasets.own import Held
 from steinglm.engine import Engine, Settings
-from steinglm.exceptions import SteinGLMError
+from steinglm.exceptions import InvalidInputError, SteinGLMError
 from steinglm.experiment import TITLES, Epoch, Experiment, metric_name, summarize, train
+from steinglm.export import as_csv, as_parquet
+from steinglm.grid import Grid
 from steinglm.init import INITIALIZERS
 from steinglm.league import report as standings
 from steinglm.league import study as entries
@@ -29,12 +32,15 @@ from steinglm.paper import complexity, mnist, report, run, study, tables
 from steinglm.responses import TASKS
 from steinglm.settings import OUTPUTS
 from steinglm.stein import SCORES
+from steinglm.sweep import AXES, INITIAL, TRAINED, Axis, Sweep, pivot
 from steinglm.tables.choices import MISSING, TAILS, Choices
 from steinglm.tables.limits import Limits
 from steinglm.tables.loading import load_file
 from steinglm.tables.raw import Options
 
 __all__ = ["main"]
+
+LOOK = 0.1  # seconds between two looks at a sweep
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,11 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"steinglm: {err}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        kept = (
-            "; what was finished is kept, and the same command goes on"
-            if options.command in (_paper, _league)
-            else ""
-        )
+        goes_on = options.command in (_paper, _sweep, _league)
+        kept = "; what was finished is kept, and the same command goes on" if goes_on else ""
         print(f"steinglm: interrupted{kept}", file=sys.stderr)
         return 130
     return 0
@@ -68,10 +71,38 @@ def _parser() -> argparse.ArgumentParser:
     )
     compare.set_defaults(command=_compare)
     _add_settings(compare)
+    default = ",".join(Experiment().methods)
+    compare.add_argument("--methods", default=default, help=f"with commas, of {', '.join(INITIALIZERS)}")
     compare.add_argument("--format", choices=("table", "json", "csv"), default="table")
+    _add_sweep(commands)
     _add_paper(commands)
     _add_league(commands)
     return parser
+
+
+def _add_sweep(commands: Any) -> None:
+    sweep = commands.add_parser(
+        "sweep",
+        help="vary two settings and print a quantity as a grid",
+        description="Vary two settings of an experiment and print a quantity of one method's networks as a grid: "
+        "progress on standard error, the grid on standard output. An axis is a setting with its values, such as "
+        "alpha=0.5,1,auto, or with from:to:steps, such as depth=1:40:10, and :log at the end for steps by a factor. "
+        "Interrupted with Ctrl-C, the same command goes on.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    sweep.set_defaults(command=_sweep, methods=",".join(Experiment().methods))
+    add = sweep.add_argument
+    add("--x", required=True, metavar="NAME=VALUES", help=f"across: {', '.join(AXES)}")
+    add("--y", required=True, metavar="NAME=VALUES", help="down: another of these")
+    add("--method", default="steinglm", metavar="NAME", help=", ".join(INITIALIZERS))
+    add(
+        "--colour",
+        default="last_variance",
+        metavar="NAME",
+        help=f"{', '.join(INITIAL)}; trained: {', '.join(TRAINED)}",
+    )
+    add("--out", type=Path, metavar="FILE", help="every quantity of every cell, as .csv or .parquet")
+    _add_settings(sweep)
 
 
 def _add_paper(commands: Any) -> None:
@@ -199,7 +230,6 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         default=default.calibrate,
         help="biases of SteinGLM's that center the pre-activations, or zero",
     )
-    add("--methods", default=",".join(default.methods), help=f"with commas, of {', '.join(INITIALIZERS)}")
     add(
         "--output",
         default=default.output,
@@ -210,6 +240,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     add("--batch-size", type=int, help="None for min(500, a fifth of the training rows)")
     add("--learning-rate", type=float, default=default.learning_rate, help="of Adam")
     add("--repeats", type=int, default=default.repeats, help="each with its own split and draws")
+    add("--rows", type=int, help="training rows that are used; None for all")
     add("--seed", type=int, default=default.seed, help="determines everything random")
     add("--target-loss", type=float, help="stop a network at this validation loss")
     add("--patience", type=int, help="stop a network after so many epochs without a better validation loss")
@@ -230,11 +261,6 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
     add("--decimal", choices=(".", ","), help="sign of a text file")
     add("--no-header", dest="header", action="store_false", default=None, help="the first row holds no names")
     add("--sheet", help="of a workbook")
-
-
-TABLE_OPTIONS = (
-    "data", "target", "task", "missing", "tails", "leave_out", "delimiter", "decimal", "header", "sheet",
-)  # fmt: skip
 
 
 def _own_table(options: argparse.Namespace) -> Held | None:
@@ -258,8 +284,8 @@ def _own_table(options: argparse.Namespace) -> Held | None:
 
 def _experiment(options: argparse.Namespace, dataset: str | None = None) -> Experiment:
     """The experiment of a command line; `dataset` stands for the table of --data."""
-    other = ("command", "format", "dataset", *TABLE_OPTIONS)
-    settings = {name: value for name, value in vars(options).items() if name not in other}
+    own = {field.name for field in fields(Experiment)}
+    settings = {name: value for name, value in vars(options).items() if name in own}
     settings["dataset"] = dataset or options.dataset
     settings["methods"] = tuple(name.strip() for name in options.methods.split(",") if name.strip())
     return Experiment(**settings)
@@ -286,6 +312,36 @@ def _compare(options: argparse.Namespace) -> None:
         print(table.to_csv(index=False), end="")
     else:
         print(_as_text(table, metric_name(task), experiment))
+
+
+def _sweep(options: argparse.Namespace) -> None:
+    held = _own_table(options)  # in memory as long as this name is
+    base = _experiment(options, held.dataset.name if held else None)
+    sweep = Sweep(base, Axis.parse(options.x), Axis.parse(options.y), options.method, options.colour)
+    form = {".csv": as_csv, ".parquet": as_parquet}.get("" if options.out is None else options.out.suffix)
+    if options.out is not None and form is None:
+        raise InvalidInputError("out", "a name that ends in .csv or .parquet", options.out.name, "rename it")
+    with Engine(replace(Settings(), idle_seconds=math.inf, turn_seconds=math.inf)) as engine:
+        rows = _followed(Grid(sweep, engine))
+    print(f"{sweep.colour}, {TITLES[sweep.method]}; {sweep.y.name} down, {sweep.x.name} across")
+    print(pivot(sweep, rows).to_string(float_format="{:.4g}".format, na_rep="-"))
+    for error, own in rows[rows["error"] != ""].groupby("error", sort=False):
+        print(f"{len(own)} without a value: {error}")
+    if form is not None:
+        run.write(options.out.parent, {options.out.name: form(rows.drop(columns="done"))})
+
+
+def _followed(grid: Grid) -> pd.DataFrame:
+    """The table of a sweep when it is over; interrupted, it stops at once."""
+    with tqdm(total=len(grid.sweep.cells), unit="cell", file=sys.stderr) as bar:
+        try:
+            while not grid.over:
+                grid.look()
+                bar.update(int(grid.table["done"].sum()) - bar.n)
+                time.sleep(LOOK)
+        finally:
+            grid.stop()
+    return grid.table
 
 
 def _as_text(table: pd.DataFrame, metric: str, experiment: Experiment) -> str:

@@ -35,7 +35,7 @@ def signals(experiment: Experiment, *, max_rows: int | None = None) -> pd.DataFr
     training, validation = (
         rows_of(experiment, part, torch.float64, max_rows) for part in ("train", "validation")
     )
-    task = split(experiment.dataset, experiment.seed, 0).task
+    task = split(experiment.dataset, experiment.seed, 0, experiment.rows).task
     return signal_rows(mlp.stack(models, torch.float64), training, validation, names, task)
 
 
@@ -61,7 +61,7 @@ def theory(experiment: Experiment) -> pd.DataFrame:
     Methods that `curves.METHODS` does not name have no rows. The inputs' length and overlap are those of the first
     repeat's training rows. A calibrated SteinGLM has no length: its means are removed.
     """
-    X = split(experiment.dataset, experiment.seed, 0).X_train.double()
+    X = split(experiment.dataset, experiment.seed, 0, experiment.rows).X_train.double()
     units = [X.shape[1], *[experiment.units(X.shape[1])] * experiment.depth]
     length = float(X.square().mean())
     overlap = min(length, float(X.mean(0).square().mean()))
@@ -89,7 +89,7 @@ def phase_table(experiment: Experiment) -> pd.DataFrame:
 
     Their biases are zero. SteinGLM has no row: its biases remove the means of which the length map is made.
     """
-    k = experiment.units(split(experiment.dataset, experiment.seed, 0).X_train.shape[1])
+    k = experiment.units(split(experiment.dataset, experiment.seed, 0, experiment.rows).X_train.shape[1])
     found = []
     for method in experiment.methods:
         if method in curves.SIGMA_W2:

@@ -17,7 +17,7 @@ from typing import Any, Self
 from steinglm.cluster import LOST, Connection, Settings
 from steinglm.datasets import own
 from steinglm.exceptions import EngineError
-from steinglm.kinds import AnyExperiment
+from steinglm.kinds import Runnable
 from steinglm.results import Result
 from steinglm.run import Run
 from steinglm.store import Store
@@ -90,7 +90,7 @@ class Engine:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def submit(self, experiment: AnyExperiment, *, owner: str = "", keep: bool | None = None) -> Run:
+    def submit(self, experiment: Runnable, *, owner: str = "", keep: bool | None = None) -> Run:
         """Return the run of this experiment: the one that is there, in memory or on disk, or a new one.
 
         Parameters
@@ -151,7 +151,7 @@ class Engine:
                 "person; try again when one has finished, or stop one"
             )
 
-    def _add(self, experiment: AnyExperiment, **about: Any) -> Run:
+    def _add(self, experiment: Runnable, **about: Any) -> Run:
         name = f"{experiment.key}-{next(self._numbers)}"
         run = Run(experiment, name, lock=self._lock, changed=self._changed, **about)
         self._runs.pop(run.key, None)

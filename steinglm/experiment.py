@@ -7,7 +7,7 @@ they come. Every method of a repeat sees the same split and the same mini-batche
 
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 
 import numpy as np
@@ -22,7 +22,7 @@ from steinglm.responses import responses
 from steinglm.results import Epoch, Result, collect, epoch_of, metric_name, summarize
 from steinglm.settings import Experiment
 from steinglm.styles import style
-from steinglm.train import Losses, Rows, StopRules, evaluate, fit, predict
+from steinglm.train import Losses, Rows, StopRules, Trained, evaluate, fit, predict
 from steinglm.travel import Travel
 
 __all__ = [
@@ -30,8 +30,10 @@ __all__ = [
     "Epoch",
     "Experiment",
     "Result",
+    "fit_stack",
     "initialize",
     "metric_name",
+    "network_of",
     "networks_of",
     "rows_of",
     "split",
@@ -43,15 +45,17 @@ TITLES = {method: style(method).title for method in INITIALIZERS}
 TRAVEL_ROWS = 256  # training rows at which the gradients along training are taken
 
 
-def split(dataset: str, seed: int, repeat: int) -> datasets.Split:
-    """The split of a repeat: training, validation and test rows, prepared."""
+def split(dataset: str, seed: int, repeat: int, rows: int | None = None) -> datasets.Split:
+    """The split of a repeat: training (so many rows at most), validation and test rows, prepared."""
     own_seed = int(_seeds(seed, repeat)[0])
-    return own.find(dataset).split(own_seed) if own.is_own(dataset) else _split(dataset, own_seed)
+    if own.is_own(dataset):
+        return own.find(dataset).split(own_seed, rows)
+    return _split(dataset, own_seed, rows)
 
 
 @lru_cache(maxsize=20)  # an experiment's repeats, but bounded: one of Adult takes 25 MB
-def _split(dataset: str, seed: int) -> datasets.Split:
-    return datasets.prepare(datasets.load(dataset), seed)
+def _split(dataset: str, seed: int, rows: int | None) -> datasets.Split:
+    return datasets.prepare(datasets.load(dataset), seed, rows)
 
 
 def _seeds(*entropy: int) -> np.ndarray:
@@ -68,9 +72,9 @@ def networks_of(
         for repeat in range(experiment.repeats):
             if checkpoint is not None:
                 checkpoint()
-            data = split(experiment.dataset, experiment.seed, repeat)
+            data = split(experiment.dataset, experiment.seed, repeat, experiment.rows)
             start = time.perf_counter()
-            models.append(_network(experiment, method, repeat, data))
+            models.append(network_of(experiment, method, repeat, data))
             seconds.append(time.perf_counter() - start)
             names.append((method, repeat))
     return models, names, seconds
@@ -85,7 +89,8 @@ def _warm_up() -> None:
             initialize_(mlp.build(2, 2, 1, "tanh", torch.float64), X, y, task=task, output="glm")
 
 
-def _network(experiment: Experiment, method: str, repeat: int, data: datasets.Split) -> nn.Sequential:
+def network_of(experiment: Experiment, method: str, repeat: int, data: datasets.Split) -> nn.Sequential:
+    """One initialized network; `data` is the split of its repeat."""
     features, units = data.X_train.shape[1], experiment.units(data.X_train.shape[1])
     # float64, so that what is measured deep in a vanishing signal is the method and not its rounding
     model = mlp.build(features, units, experiment.depth, experiment.activation, torch.float64, data.outputs)
@@ -111,7 +116,10 @@ def _network(experiment: Experiment, method: str, repeat: int, data: datasets.Sp
 
 def rows_of(experiment: Experiment, part: str, dtype: torch.dtype, most: int | None = None) -> Rows:
     """The rows (the first `most`) of one part ("train", "validation", "test") of every repeat."""
-    splits = [split(experiment.dataset, experiment.seed, repeat) for repeat in range(experiment.repeats)]
+    splits = [
+        split(experiment.dataset, experiment.seed, repeat, experiment.rows)
+        for repeat in range(experiment.repeats)
+    ]
     X = torch.stack([getattr(data, f"X_{part}")[:most] for data in splits])
     y = torch.stack(
         [responses(getattr(data, f"y_{part}")[:most], data.task, data.outputs) for data in splits]
@@ -122,7 +130,8 @@ def rows_of(experiment: Experiment, part: str, dtype: torch.dtype, most: int | N
 def _indices(experiment: Experiment, training: Rows) -> torch.Tensor | None:
     """B^T x (R, n, m) of every repeat's rows, where the true directions B are known."""
     known = [
-        split(experiment.dataset, experiment.seed, repeat).directions for repeat in range(len(training.X))
+        split(experiment.dataset, experiment.seed, repeat, experiment.rows).directions
+        for repeat in range(len(training.X))
     ]
     directions = [each for each in known if each is not None]
     return training.X @ torch.stack(directions) if directions else None
@@ -145,7 +154,7 @@ def initialize(experiment: Experiment, *, max_rows: int | None = None) -> pd.Dat
     training, validation = (
         rows_of(experiment, part, torch.float64, max_rows) for part in ("train", "validation")
     )
-    task = split(experiment.dataset, experiment.seed, 0).task
+    task = split(experiment.dataset, experiment.seed, 0, experiment.rows).task
     whole = {
         "initialization_seconds": seconds,
         "training_loss": evaluate(networks, training, task).tolist(),
@@ -167,6 +176,31 @@ def initialize(experiment: Experiment, *, max_rows: int | None = None) -> pd.Dat
     )
 
 
+def fit_stack(
+    experiment: Experiment,
+    networks: mlp.Stack,
+    learning_rate: float | Sequence[float],
+    checkpoint: Callable[[], None] | None = None,
+) -> Iterator[Losses | Trained]:
+    """`train.fit` on the experiment's rows: network k of the stack belongs to repeat k mod R, and has its own rate."""
+    training, validation = (rows_of(experiment, part, torch.float32) for part in ("train", "validation"))
+    return fit(
+        networks,
+        training,
+        validation,
+        task=split(experiment.dataset, experiment.seed, 0, experiment.rows).task,
+        epochs=experiment.epochs,
+        batch_size=experiment.batch_rows(training.y.shape[1]),
+        learning_rate=learning_rate,
+        generators=[
+            torch.Generator().manual_seed(int(_seeds(experiment.seed, repeat)[1]))
+            for repeat in range(experiment.repeats)
+        ],
+        stop=StopRules(experiment.target_loss, experiment.patience, experiment.time_budget),
+        checkpoint=checkpoint,
+    )
+
+
 def train(
     experiment: Experiment, *, checkpoint: Callable[[], None] | None = None
 ) -> Iterator[Epoch | Result]:
@@ -176,27 +210,11 @@ def train(
     """
     models, names, seconds = networks_of(experiment, checkpoint)
     networks = mlp.stack(models)
-    training, validation, test = (
-        rows_of(experiment, part, torch.float32) for part in ("train", "validation", "test")
-    )
-    task = split(experiment.dataset, experiment.seed, 0).task
+    test = rows_of(experiment, "test", torch.float32)
+    task = split(experiment.dataset, experiment.seed, 0, experiment.rows).task
     travel = Travel(networks, names, rows_of(experiment, "train", torch.float64, TRAVEL_ROWS), task)
     epochs: list[Epoch] = []
-    for step in fit(
-        networks,
-        training,
-        validation,
-        task=task,
-        epochs=experiment.epochs,
-        batch_size=experiment.batch_rows(training.y.shape[1]),
-        learning_rate=experiment.learning_rate,
-        generators=[
-            torch.Generator().manual_seed(int(_seeds(experiment.seed, repeat)[1]))
-            for repeat in range(experiment.repeats)
-        ],
-        stop=StopRules(experiment.target_loss, experiment.patience, experiment.time_budget),
-        checkpoint=checkpoint,
-    ):
+    for step in fit_stack(experiment, networks, experiment.learning_rate, checkpoint):
         if isinstance(step, Losses):
             epochs.append(epoch_of(step, names))
             yield epochs[-1]

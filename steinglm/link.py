@@ -60,6 +60,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "target_loss": None,
         "patience": None,
         "time_budget": None,
+        "rows": None,
         "variance": "preactivation_variance",
         "spectrum": "moment_eigenvalue",
         "layer": 2,
@@ -69,7 +70,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "scales": (),
     }
 }
-WHOLE = {"depth", "width", "epochs", "batch_size", "repeats", "seed", "patience", "layer"}
+WHOLE = {"depth", "width", "epochs", "batch_size", "repeats", "seed", "patience", "rows", "layer"}
 SWITCHES = {"calibrate", "presentation", "theory"}
 REAL = {"learning_rate", "target_loss", "time_budget"}
 LONGEST = 200  # characters of a value that are worth reading

@@ -14,7 +14,7 @@ from typing import Literal
 
 from steinglm.datasets.own import Held
 from steinglm.exceptions import EngineError
-from steinglm.kinds import AnyExperiment
+from steinglm.kinds import Runnable
 from steinglm.results import Result
 
 __all__ = ["Row", "Run", "State"]
@@ -47,7 +47,7 @@ class Run:
 
     def __init__(
         self,
-        experiment: AnyExperiment,
+        experiment: Runnable,
         name: str,
         *,
         lock: threading.RLock,

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self
 
 from steinglm import __version__, datasets
@@ -13,11 +13,13 @@ from steinglm.init import INITIALIZERS
 from steinglm.mlp import ACTIVATIONS
 from steinglm.stein import SCORES
 
-__all__ = ["MAX_SEED", "OUTPUTS", "Experiment", "Plain"]
+__all__ = ["FEWEST_ROWS", "MAX_SEED", "OUTPUTS", "Experiment", "Plain"]
 
 OUTPUTS = ("paper", "glm", "own")
 MAX_SEED = 2**32 - 1
 MAX_NETWORKS = 200
+FEWEST_ROWS = 10
+TRAINING = ("epochs", "batch_size", "learning_rate", "target_loss", "patience", "time_budget")
 
 
 class Plain:
@@ -63,6 +65,7 @@ class Experiment(Plain):
     output : "paper": a GLM output layer for those of `init.FITTED`; "glm": for every method; "own": for none
     epochs, batch_size, learning_rate : of Adam; batch_size None for min(500, a fifth of the training rows)
     repeats, seed : each repeat has its own split, draws and order of mini-batches
+    rows : the most training rows that are used, the first of each split; None for all
     target_loss, patience, time_budget : stop rules, off by default; see `train.StopRules`
 
     >>> Experiment(depth=0)
@@ -88,6 +91,7 @@ class Experiment(Plain):
     target_loss: float | None = None
     patience: int | None = None
     time_budget: float | None = None
+    rows: int | None = None
 
     def __post_init__(self) -> None:
         self._set("dataset", datasets.canonical(self.dataset))
@@ -101,6 +105,7 @@ class Experiment(Plain):
         check_whole("batch_size", self.batch_size, 1, 100_000, "None takes the paper's choice", optional=True)
         check_whole("repeats", self.repeats, 1, 50, "the paper takes 10")
         check_whole("seed", self.seed, 0, MAX_SEED, "any whole number in this range will do")
+        check_whole("rows", self.rows, FEWEST_ROWS, 10**9, "None takes all of them", optional=True)
         check_whole("patience", self.patience, 1, 10_000, "None never stops early", optional=True)
         self._set(
             "learning_rate",
@@ -124,6 +129,11 @@ class Experiment(Plain):
             raise InvalidInputError(
                 "methods x repeats", f"{MAX_NETWORKS} or fewer", got, "ask for fewer repeats"
             )
+
+    def before_training(self) -> "Experiment":
+        """The experiment with the defaults of what follows the start: equal ones have the same networks at first."""
+        plain = {field.name: field.default for field in fields(self) if field.name in TRAINING}
+        return replace(self, **plain)  # type: ignore[arg-type]
 
     def units(self, features: int) -> int:
         """The width of the hidden layers on data with so many features."""

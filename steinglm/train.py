@@ -185,7 +185,7 @@ def fit(
     task: str,
     epochs: int,
     batch_size: int,
-    learning_rate: float,
+    learning_rate: float | Sequence[float],
     generators: Sequence[torch.Generator],
     stop: StopRules = StopRules(),
     checkpoint: Callable[[], None] | None = None,
@@ -197,6 +197,7 @@ def fit(
     ----------
     networks : K = methods x R networks, network k = method * R + repeat
     training, validation : rows of the R repeats
+    learning_rate : of Adam; or a sequence of K, one a network
     generators : one a repeat; each draws the order of its repeat's mini-batches
     checkpoint : called after every mini-batch; whatever it raises ends the training
     memory : Adam's running averages, filled if empty and kept up to date, so that another call goes on from them
@@ -207,8 +208,11 @@ def fit(
     gradients = networks.like(torch.zeros_like(networks.flat))
     parameter = torch.nn.Parameter(networks.flat, requires_grad=True)
     parameter.grad = gradients.flat
-    adam = torch.optim.Adam([parameter], lr=learning_rate, fused=True)
+    rates = [learning_rate] if isinstance(learning_rate, float | int) else list(learning_rate)
+    adam = torch.optim.Adam([parameter], lr=max(rates), fused=True)
     adam.state[parameter] = {} if memory is None else memory
+    shares = None if len(set(rates)) == 1 else _shares(networks, rates)
+    kept = torch.empty_like(networks.flat)
     progress = _Progress(networks, stop)
     yield progress.record(
         0,
@@ -227,7 +231,12 @@ def fit(
             total += loss.mean(z, space.y) * space.y.shape[2]
             loss.gradient(z, space.y, space.gz)
             space.backward(networks, gradients)
-            adam.step()
+            if shares is None:
+                adam.step()
+            else:  # Adam's step is proportional to its rate
+                kept.copy_(networks.flat)
+                adam.step()
+                torch.lerp(kept, networks.flat, shares, out=networks.flat)
             if checkpoint is not None:
                 before = time.perf_counter()
                 checkpoint()
@@ -236,6 +245,15 @@ def fit(
         progress.seconds += time.perf_counter() - start - waited
         yield progress.record(epoch, *losses)
     yield progress.trained()
+
+
+def _shares(networks: Stack, rates: Sequence[float]) -> Tensor:
+    """For each parameter of the flat tensor, its network's rate as a share of the highest."""
+    own = networks.like(torch.empty_like(networks.flat))
+    share = own.flat.new_tensor(rates)[:, None, None] / max(rates)
+    for part in (*own.weights, *own.biases):
+        part.copy_(share.expand_as(part))
+    return own.flat
 
 
 def _units_first(rows: Rows) -> tuple[Tensor, Tensor]:

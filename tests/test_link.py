@@ -48,6 +48,7 @@ experiments = st.builds(
     target_loss=st.none() | positive,
     patience=st.none() | st.integers(1, 100),
     time_budget=st.none() | positive,
+    rows=st.none() | st.integers(10, 100_000),
 )
 views = st.builds(
     View,

@@ -92,12 +92,12 @@ def test_without_options_it_is_the_default_experiment() -> None:
 def test_every_setting_has_an_option() -> None:
     line = """compare --dataset magic --depth 3 --width 7 --activation relu --alpha auto --score gaussian
         --methods he_normal --output own --epochs 5 --batch-size 32 --learning-rate .01 --repeats 4 --seed 9
-        --target-loss .5 --patience 6 --time-budget 60"""
+        --target-loss .5 --patience 6 --time-budget 60 --rows 500"""
     options = cli._parser().parse_args(line.split())
     assert cli._experiment(options) == Experiment(
         dataset="magic", depth=3, width=7, activation="relu", alpha="auto", score="gaussian", methods=("he_normal",),
         output="own", epochs=5, batch_size=32, learning_rate=0.01, repeats=4, seed=9, target_loss=0.5, patience=6,
-        time_budget=60,
+        time_budget=60, rows=500,
     )  # fmt: skip
 
 
@@ -160,6 +160,54 @@ def test_no_command_and_help_and_version(capsys: pytest.CaptureFixture[str]) -> 
             main(arguments)
         assert stop.value.code == code
     assert capsys.readouterr().out.endswith(f"{__version__}\n")
+
+
+SWEEP = ["sweep", "--dataset", "diabetes", "--x", "alpha=0.5,1", "--y", "depth=1,2,0"]
+
+
+def test_a_sweep_prints_a_grid_and_writes_every_quantity(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main([*SWEEP, "--out", str(tmp_path / "cells.csv")]) == 0
+    out, err = capsys.readouterr()
+    title, across, *lines, error = out.splitlines()
+    assert title == "last_variance, SteinGLM; depth down, alpha across"
+    assert across.split() == ["0.5", "1"]
+    assert [line.split()[0] for line in lines] == ["1", "2", "0"]
+    assert lines[2].split() == ["0", "-", "-"] and "2 without a value: depth must be" in error
+    assert "6/6" in err
+    rows = pd.read_csv(tmp_path / "cells.csv")
+    assert [*rows.columns] == ["alpha", "depth", "last_variance", "chi_1", "initial_loss", "error"]
+    assert float(lines[1].split()[2]) == pytest.approx(rows["last_variance"][3], rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--x", "beta=1"], "axis must be one of"),
+        (["--x", "alpha=one"], "axis must be a setting with values"),
+        (["--x", "depth=1,2"], "y must be another setting than x"),
+        (["--method", "he_normal"], "axis must be a setting of the method"),
+        (["--colour", "epochs_to_target"], "target_loss must be given"),
+        (["--out", "cells.txt"], "out must be a name that ends in .csv or .parquet"),
+    ],
+)
+def test_a_sweep_that_cannot_be_is_one_line(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SWEEP, *options]) == 2
+    assert capsys.readouterr().err.startswith(f"steinglm: {message}")
+
+
+def test_an_interrupted_sweep_says_that_it_goes_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_followed", interrupted)
+    assert main(SWEEP) == 130
+    assert "the same command goes on" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -63,6 +63,7 @@ BAD: dict[str, tuple[str, list[Any]]] = {  # setting -> the start of the message
     "target_loss": ("target_loss must be a positive number", [0, -1, math.nan, math.inf, HUGE, "0.1", True]),
     "patience": ("patience must be 1..10000", [0, -1, 10_001, HUGE, 1.5, "3", True]),
     "time_budget": ("time_budget must be a positive number", [0, -1, math.nan, math.inf, HUGE, "60", True]),
+    "rows": ("rows must be 10..", [0, 9, 10**10, 20.0, "20", True]),
 }
 CASES = [
     pytest.param(name, value, start, id=f"{name}-{str(value)[:20]}")
@@ -72,7 +73,7 @@ CASES = [
 VARIED: dict[str, Any] = {  # for each setting, a good value that is not the default
     "dataset": "magic", "depth": 3, "width": 7, "activation": "relu", "alpha": "auto", "score": "identity",
     "calibrate": False, "methods": ("orthogonal", "steinglm"), "output": "own", "epochs": 5, "batch_size": 32,
-    "learning_rate": 0.01, "repeats": 4, "seed": 9, "target_loss": 0.5, "patience": 6, "time_budget": 60.0,
+    "learning_rate": 0.01, "repeats": 4, "seed": 9, "target_loss": 0.5, "patience": 6, "time_budget": 60.0, "rows": 200,
 }  # fmt: skip
 
 

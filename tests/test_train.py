@@ -58,7 +58,7 @@ def run(
     task: str = "regression",
     epochs: int = 4,
     stop: StopRules = FOREVER,
-    learning_rate: float = 1e-2,
+    learning_rate: float | list[float] = 1e-2,
     checkpoint: Callable[[], None] | None = None,
     order: int = 0,
 ) -> tuple[list[Losses], Trained]:
@@ -192,6 +192,19 @@ def test_a_network_does_not_depend_on_the_others() -> None:
         alone, _ = run(stack(models[own]))
         for a, b in zip(alone, losses, strict=True):
             torch.testing.assert_close(a.validation, b.validation[own], rtol=1e-5, atol=1e-6)
+
+
+def test_each_network_has_its_own_rate() -> None:
+    rates = [0.001, 0.03, 0.03, 0.01]
+    mixed, _ = run(networks("tanh"), learning_rate=rates)
+    for k, rate in enumerate(rates):
+        alone, _ = run(networks("tanh"), learning_rate=rate)
+        for a, b in zip(alone, mixed, strict=True):
+            torch.testing.assert_close(a.training[k], b.training[k], rtol=1e-5, atol=1e-6)
+            torch.testing.assert_close(a.validation[k], b.validation[k], rtol=1e-5, atol=1e-6)
+    alike, _ = run(networks("tanh"), learning_rate=[0.01] * K)
+    once, _ = run(networks("tanh"), learning_rate=0.01)
+    assert all(a.training.equal(b.training) for a, b in zip(alike, once, strict=True))
 
 
 def test_two_runs_are_equal_bit_for_bit_and_no_global_stream_is_touched() -> None:

@@ -20,7 +20,7 @@ from steinglm.experiment import TITLES, Experiment
 from steinglm.init import INITIALIZERS
 from steinglm.link import RECOVERY, VARIANCES, View
 from steinglm.mlp import ACTIVATIONS
-from steinglm.settings import MAX_SEED, OUTPUTS
+from steinglm.settings import FEWEST_ROWS, MAX_SEED, OUTPUTS
 from steinglm.stein import SCORES
 
 __all__ = ["apply", "choices", "entered", "moved", "next_seed"]
@@ -31,7 +31,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "depth": (1, caps.most("depth")), "width": (1, caps.most("width")), "repeats": (1, caps.most("repeats")),
     "epochs": (1, caps.most("epochs")), "batch_size": (1, 10_000),
     "learning_rate": (1e-5, 1.0), "alpha": (0.01, 100.0), "target_loss": (1e-9, 1e9), "patience": (1, 10_000),
-    "time_budget": (0.1, 1e6), "seed": (0, MAX_SEED),
+    "time_budget": (0.1, 1e6), "seed": (0, MAX_SEED), "rows": (FEWEST_ROWS, 10**9),
 }  # fmt: skip
 ALPHA_TITLES = {"default": "1/f′(0)", "auto": "auto", "number": "number"}
 
@@ -214,6 +214,7 @@ def _more_settings() -> None:
         "GLM output layer", OUTPUTS, key="output", format_func=named, required=True, help=about["output"]
     )
     _count("width", "Width", about["width"], "min(features, 20)")
+    _count("rows", "Training rows", about["rows"], "all")
     _count("repeats", "Repeats", about["repeats"])
     _count("seed", "Seed", about["seed"])
 

@@ -183,6 +183,12 @@ TOPICS: dict[str, Topic] = {
         "Units of each hidden layer; empty for $\\min(d, 20)$ with $d$ features, as in the paper. Beyond $d$ units there are "
         "no more eigenvectors, and SteinGLM fills up with a random orthogonal frame.",
     ),
+    "rows": Topic(
+        "Training rows",
+        "How many training rows are used, the first of each split, which is in random order; empty for all. The inputs are "
+        "standardized by these rows; validation and test rows stay the same. With few rows the cross-moment is noisy, and "
+        "SteinGLM's directions with it.",
+    ),
     "repeats": Topic(
         "Repeats",
         "Each repeat has its own split of the data, its own draws and its own order of mini-batches; the paper takes 10. "

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from steinglm.dashboard import link
+from steinglm import link
 from steinglm.dashboard.live import Panel, live
 from steinglm.dashboard.look import LIGHT
 from steinglm.dashboard.measure import title

@@ -1,7 +1,6 @@
 """The library's calls as the pages make them: cached, measured on a bounded number of rows, shared between sessions."""
 
 import math
-from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
@@ -29,7 +28,6 @@ BUDGET = (
     1_200_000  # rows x units x layers x networks that are measured: an answer within a moment of any change
 )
 FEWEST = 1000
-UNRELATED = Experiment()  # its training settings stand in for those that an initialization does not depend on
 
 
 def title(dataset: str) -> str:
@@ -89,7 +87,7 @@ def _predicted(experiment: Experiment) -> pd.DataFrame:
 
 def initial_rows(experiment: Experiment) -> pd.DataFrame:
     """The layers of the experiment's networks before training; other training settings do not compute them again."""
-    return _initial_rows(_before_training(experiment))
+    return _initial_rows(experiment.before_training())
 
 
 def rows_of(experiment: Experiment, quantity: str) -> pd.DataFrame:
@@ -97,12 +95,12 @@ def rows_of(experiment: Experiment, quantity: str) -> pd.DataFrame:
     rows = initial_rows(experiment)
     if quantity not in QUANTITIES:
         return rows
-    return pd.concat([rows, _signal_rows(_before_training(experiment))], ignore_index=True)
+    return pd.concat([rows, _signal_rows(experiment.before_training())], ignore_index=True)
 
 
 def every_row(experiment: Experiment) -> pd.DataFrame:
     """All that is measured of the layers before training, and theory's values as quantities that begin with theory_."""
-    said = _predicted(_before_training(experiment))
+    said = _predicted(experiment.before_training())
     said = said.assign(quantity="theory_" + said["quantity"])
     return pd.concat([rows_of(experiment, QUANTITIES[0]), said], ignore_index=True)
 
@@ -114,21 +112,12 @@ def _jacobian_and_phases(experiment: Experiment) -> tuple[pd.DataFrame, pd.DataF
 
 def jacobian_and_phases(experiment: Experiment) -> tuple[pd.DataFrame, pd.DataFrame]:
     """What `analysis.jacobian` and `analysis.phase_table` say of the experiment's networks."""
-    return _jacobian_and_phases(_before_training(experiment))
+    return _jacobian_and_phases(experiment.before_training())
 
 
 def predicted(experiment: Experiment, quantity: str) -> pd.DataFrame | None:
     """What theory says of a quantity of the layers; None where it says nothing."""
-    return _predicted(_before_training(experiment)) if quantity in PREDICTED else None
-
-
-def _before_training(experiment: Experiment) -> Experiment:
-    """The same start, whatever follows it."""
-    unrelated = {
-        name: getattr(UNRELATED, name)
-        for name in ("epochs", "batch_size", "learning_rate", "target_loss", "patience", "time_budget")
-    }
-    return replace(experiment, **unrelated)
+    return _predicted(experiment.before_training()) if quantity in PREDICTED else None
 
 
 def _most(experiment: Experiment) -> int:
@@ -138,6 +127,6 @@ def _most(experiment: Experiment) -> int:
 
 def measured(experiment: Experiment) -> str:
     """What the layers were measured on, where that is not all training rows; empty where it is."""
-    rows = len(split(experiment.dataset, experiment.seed, 0).y_train)
+    rows = len(split(experiment.dataset, experiment.seed, 0, experiment.rows).y_train)
     most = _most(experiment)
     return f"Layers are measured on {most:,} of the {rows:,} training rows." if most < rows else ""

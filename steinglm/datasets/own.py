@@ -28,17 +28,17 @@ class Held:
 
     def __init__(self, dataset: Dataset) -> None:
         self.dataset = dataset
-        self._splits: dict[int, Split] = {}
+        self._splits: dict[tuple[int, int | None], Split] = {}
 
-    def split(self, seed: int) -> Split:
-        """The split of a seed, prepared once and kept while there is room."""
-        if seed not in self._splits:
-            made = prepare(self.dataset, seed)
+    def split(self, seed: int, rows: int | None = None) -> Split:
+        """The split of a seed, with so many training rows at most, prepared once and kept while there is room."""
+        if (seed, rows) not in self._splits:
+            made = prepare(self.dataset, seed, rows)
             size = sum(part.nbytes for part in (made.X_train, made.X_validation, made.X_test))
             while self._splits and (len(self._splits) + 1) * size > MOST_BYTES:
                 del self._splits[next(iter(self._splits))]
-            self._splits[seed] = made
-        return self._splits[seed]
+            self._splits[seed, rows] = made
+        return self._splits[seed, rows]
 
 
 _held: WeakValueDictionary[str, Held] = WeakValueDictionary()

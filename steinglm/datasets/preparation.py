@@ -58,12 +58,13 @@ def design(dataset: Dataset) -> tuple[pd.DataFrame, pd.Series | pd.DataFrame]:
     return X, pd.DataFrame(columns)
 
 
-def prepare(dataset: Dataset, seed: int) -> Split:
+def prepare(dataset: Dataset, seed: int, rows: int | None = None) -> Split:
     """Split by a permutation that the seed determines, and standardize with the training part's moments.
 
     Sizes are round(0.2 n) for the test, and round(0.2 m) of the remaining m for validation. A column that is
     constant in the training part (a level that only held-out rows have) is centered and not scaled, so that d is
-    the same for every seed.
+    the same for every seed. With `rows` the training part is its first so many rows, or all if it has fewer; the
+    validation and test parts are as without.
 
     Raises
     ------
@@ -78,6 +79,7 @@ def prepare(dataset: Dataset, seed: int) -> Split:
     table, response = design(dataset)
     X, y = table.to_numpy(), response.to_numpy()  # (n, d), (n,) or (n, C)
     train, validation, test = _parts(len(y), seed)
+    train = train[:rows]
     if np.ptp(y[train], axis=0).min() == 0:
         got = f"{y[train].flat[0]:g} in each of its {len(train)} rows"
         expected, cure = "of two or more values in the training part", "add rows or change the seed"
