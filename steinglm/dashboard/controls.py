@@ -111,7 +111,11 @@ def _follow_link() -> None:
     Streamlit forgets widgets that are not drawn, so they are filled again after another page or a presentation.
     """
     query, known = st.query_params.to_dict(), st.session_state.get("link")
-    came = st.session_state.pop("moved", False)
+    came, before = st.session_state.pop("moved", False), st.session_state.pop("overruled", None)
+    if came and query == known and before is not None:
+        query = before  # the new address came without word of the move, which is only here now
+    elif not came and known is not None and query not in ({}, known):
+        st.session_state["overruled"] = query
     if known is None or (came and query not in ({}, known)):
         settings, view, messages = link.decode(query)
         settings, beyond = _within_limits(settings)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
+from steinglm.analysis import PREDICTED
 from steinglm.dashboard import charts, controls, sketch, words
 from steinglm.dashboard.explain import TOPICS
 from steinglm.dashboard.live import Look, Panel, feed_url, live
@@ -49,7 +50,7 @@ def show(rows: pd.DataFrame, experiment: Experiment, run: Run | None, view: View
         on_look=_looked,
         on_moved=controls.moved,
     )
-    _choices(experiment)
+    _choices(experiment, view)
     if events.about in TOPICS:
         explain(topic(events.about, view))
     if events.state:
@@ -75,14 +76,15 @@ def _seen(rows: pd.DataFrame, view: View) -> pd.DataFrame:
     return shown if len(shown) else rows
 
 
-def _choices(experiment: Experiment) -> None:
+def _choices(experiment: Experiment, view: View) -> None:
     signal, spectrum = f"{TOPICS['signal'].text}\n\n{TOPICS['travel'].text}", TOPICS["spectrum"].text
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         title = VARIANCE_TITLES.__getitem__
         known = directions(experiment.dataset)
         offered = [each for each in SIGNALS if known or each != RECOVERY]
         st.selectbox("Signal of", offered, key="variance", format_func=title, help=signal, width=190)
-        st.toggle("Theory", key="theory", help=TOPICS["theory"].text)
+        silent = view.variance not in PREDICTED
+        st.toggle("Theory", key="theory", help=TOPICS["theory"].text, disabled=silent)
         title = SPECTRUM_TITLES.__getitem__
         st.segmented_control(
             "Spectrum of", SPECTRA, key="spectrum", format_func=title, required=True, help=spectrum

@@ -1,5 +1,7 @@
 """The parts of the page "Theory": order and chaos, the Jacobian, and scaling factors."""
 
+import math
+
 import pandas as pd
 import streamlit as st
 
@@ -16,7 +18,7 @@ __all__ = ["factors", "show"]
 
 COLUMNS = {
     "method": "Method", "sigma_w2": "σ_w²", "chi": "χ₁", "phase": "Phase", "q_star": "q*", "xi_q": "Depth scale of q",
-    "xi_c": "Depth scale of correlations", "measured": "Jacobian, measured", "expected": "Jacobian, theory",
+    "xi_c": "Depth scale of correlations", "measured": "Jacobian, root mean square", "expected": "the same, theory",
 }  # fmt: skip
 
 
@@ -57,8 +59,17 @@ def _table(rows: pd.DataFrame, phases: pd.DataFrame, expected: pd.Series) -> Non
     table = phases.set_index("method").reindex(measured.index).assign(measured=measured, expected=expected)
     table = table.reset_index().drop(columns="sigma_b2").rename(columns=COLUMNS)
     table["Method"] = table["Method"].map(TITLES)
-    st.dataframe(table, hide_index=True, height="content", alt="Phases and Jacobians by method")
+    scales = [COLUMNS["xi_q"], COLUMNS["xi_c"]]
+    table[scales] = table[scales].map(_scale)
+    st.dataframe(
+        table, hide_index=True, height="content", placeholder="–", alt="Phases and Jacobians by method"
+    )
     st.caption("SteinGLM has no phase: its biases remove the means of which the length map is made.")
+
+
+def _scale(layers: float) -> str | None:
+    """A depth scale as a person reads it: on the critical line there is none that ends."""
+    return None if math.isnan(layers) else "∞" if math.isinf(layers) else f"{layers:.2f}"
 
 
 def factors() -> None:

@@ -74,6 +74,21 @@ def test_a_link_sets_the_controls(compare: AppTest) -> None:
     assert "2 layers" in texts(app)
 
 
+def test_a_move_whose_word_comes_after_its_address_is_followed(compare: AppTest) -> None:
+    before = {"v": "1", "dataset": "diabetes", "depth": "2"}
+    compare.query_params.update(before)
+    app = compare.run()
+    app.slider(key="depth").set_value(3).run()
+    app.query_params.update(before)  # so far it may be a late address, and the widgets hold
+    app.run()
+    assert app.slider(key="depth").value == 3
+    assert app.query_params["depth"] == "3"
+    app.session_state["moved"] = True
+    app.run()
+    assert app.slider(key="depth").value == 2
+    assert app.query_params["depth"] == "2"
+
+
 @pytest.mark.parametrize("depth", ["0", "-1", "1000000000", "<b>", "nan", "1e3"])
 def test_a_hostile_link_falls_back_with_a_message(compare: AppTest, depth: str) -> None:
     compare.query_params.update({"v": "1", "dataset": "diabetes", "depth": depth})
@@ -257,7 +272,7 @@ def test_the_theory_page_shows_phases_the_jacobian_and_factors(activation: str) 
     assert [panel["name"] for panel in charts(app)] == ["phases", "jacobian"]
     phases, factors = (frame.value for frame in app.dataframe)
     assert phases["Method"].tolist() == ["SteinGLM", "Glorot normal", "He normal", "Orthogonal"]
-    assert (phases["Jacobian, measured"] > 0).all() and len(factors) == 7
+    assert (phases["Jacobian, root mean square"] > 0).all() and len(factors) == 7
 
 
 def test_theory_without_a_baseline_asks_for_one() -> None:
