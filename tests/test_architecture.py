@@ -24,7 +24,7 @@ LAYERS = [
     "init layerwise sources samples tracing reports | train",
     "diagnostics jacobian signals",
     "estimators",
-    "settings results experiment analysis",
+    "settings results experiment analysis walkthrough",
     "images",
     "kinds",
     "worker run store cluster engine | export",
