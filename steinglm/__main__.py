@@ -1,4 +1,5 @@
-"""The library from a terminal: `compare` trains an experiment and prints its table, `paper` runs the paper's study."""
+"""The library from a terminal: `compare` trains an experiment and prints its table, `paper` runs the paper's study,
+`lessons` measures what lessons claim."""
 
 import argparse
 import json
@@ -19,6 +20,8 @@ from steinglm.engine import Engine, Settings
 from steinglm.exceptions import SteinGLMError
 from steinglm.experiment import TITLES, Epoch, Experiment, metric_name, summarize, train
 from steinglm.init import INITIALIZERS
+from steinglm.lessons.claims import holds
+from steinglm.lessons.reading import every, read
 from steinglm.mlp import ACTIVATIONS
 from steinglm.paper import complexity, mnist, report, run, study, tables
 from steinglm.responses import TASKS
@@ -33,10 +36,13 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line; 0 if all went well, 2 with one line on standard error if the input cannot be used."""
+    """Run a command line: 0 if all went well, 1 if a lesson's claim does not hold.
+
+    2, with one line on standard error, if the input cannot be used; 130 if it was interrupted.
+    """
     options = _parser().parse_args(arguments)
     try:
-        options.command(options)
+        status: int | None = options.command(options)
     except SteinGLMError as err:
         print(f"steinglm: {err}", file=sys.stderr)
         return 2
@@ -46,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         print(f"steinglm: interrupted{kept}", file=sys.stderr)
         return 130
-    return 0
+    return status or 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -63,7 +69,31 @@ def _parser() -> argparse.ArgumentParser:
     _add_settings(compare)
     compare.add_argument("--format", choices=("table", "json", "csv"), default="table")
     _add_paper(commands)
+    _add_lessons(commands)
     return parser
+
+
+def _add_lessons(commands: Any) -> None:
+    lessons = commands.add_parser(
+        "lessons",
+        help="measure what lessons claim",
+        description="Measure both sides of every claim of lessons, and say whether it holds: status 1 if one does not.",
+    )
+    lessons.set_defaults(command=_lessons)
+    lessons.add_argument(
+        "files", nargs="*", type=Path, metavar="FILE", help="TOML; the library's lessons if none"
+    )
+
+
+def _lessons(options: argparse.Namespace) -> int:
+    chosen = [read(path) for path in options.files] or list(every()[0].values())
+    false = 0
+    for lesson in chosen:
+        print(lesson.name)
+        for finding in holds(lesson):
+            false += finding.holds is False
+            print(f"  {finding}")
+    return int(false > 0)
 
 
 def _add_paper(commands: Any) -> None:
