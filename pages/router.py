@@ -9,6 +9,7 @@ page = st.navigation(
     [
         st.Page("compare.py", title="Compare", icon=":material/stacked_line_chart:", default=True),
         st.Page("data.py", title="Your data", icon=":material/upload_file:"),
+        st.Page("method.py", title="Method", icon=":material/account_tree:"),
         st.Page("theory.py", title="Theory", icon=":material/function:"),
         st.Page("lessons.py", title="Lessons", icon=":material/school:"),
         st.Page("images.py", title="Images", icon=":material/image_search:"),

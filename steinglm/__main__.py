@@ -1,6 +1,7 @@
 """The library from a terminal.
 
-`compare` trains an experiment, `sweep` a grid of them; `paper` runs the paper's study, `league` compares all entries.
+`compare` trains an experiment, `sweep` a grid of them; `paper` runs the paper's study, `league` compares all entries;
+`lessons` measures what lessons claim.
 """
 
 import argparse
@@ -27,6 +28,8 @@ from steinglm.grid import Grid
 from steinglm.init import INITIALIZERS
 from steinglm.league import report as standings
 from steinglm.league import study as entries
+from steinglm.lessons.claims import holds
+from steinglm.lessons.reading import every, read
 from steinglm.mlp import ACTIVATIONS
 from steinglm.paper import complexity, mnist, report, run, study, tables
 from steinglm.responses import TASKS
@@ -44,10 +47,13 @@ LOOK = 0.1  # seconds between two looks at a sweep
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line; 0 if all went well, 2 with one line on standard error if the input cannot be used."""
+    """Run a command line: 0 if all went well, 1 if a lesson's claim does not hold.
+
+    2, with one line on standard error, if the input cannot be used; 130 if it was interrupted.
+    """
     options = _parser().parse_args(arguments)
     try:
-        options.command(options)
+        status: int | None = options.command(options)
     except SteinGLMError as err:
         print(f"steinglm: {err}", file=sys.stderr)
         return 2
@@ -56,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         kept = "; what was finished is kept, and the same command goes on" if goes_on else ""
         print(f"steinglm: interrupted{kept}", file=sys.stderr)
         return 130
-    return 0
+    return status or 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -77,6 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_sweep(commands)
     _add_paper(commands)
     _add_league(commands)
+    _add_lessons(commands)
     return parser
 
 
@@ -103,6 +110,29 @@ def _add_sweep(commands: Any) -> None:
     )
     add("--out", type=Path, metavar="FILE", help="every quantity of every cell, as .csv or .parquet")
     _add_settings(sweep)
+
+
+def _add_lessons(commands: Any) -> None:
+    lessons = commands.add_parser(
+        "lessons",
+        help="measure what lessons claim",
+        description="Measure both sides of every claim of lessons, and say whether it holds: status 1 if one does not.",
+    )
+    lessons.set_defaults(command=_lessons)
+    lessons.add_argument(
+        "files", nargs="*", type=Path, metavar="FILE", help="TOML; the library's lessons if none"
+    )
+
+
+def _lessons(options: argparse.Namespace) -> int:
+    chosen = [read(path) for path in options.files] or list(every()[0].values())
+    false = 0
+    for lesson in chosen:
+        print(lesson.name)
+        for finding in holds(lesson):
+            false += finding.holds is False
+            print(f"  {finding}")
+    return int(false > 0)
 
 
 def _add_paper(commands: Any) -> None:

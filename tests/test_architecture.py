@@ -24,7 +24,7 @@ LAYERS = [
     "init rivals layerwise steps swim sources samples tracing reports | train",
     "diagnostics jacobian signals travel",
     "estimators",
-    "settings results experiment analysis",
+    "settings results experiment analysis walkthrough",
     "images sweep",
     "kinds",
     "worker run store cluster engine | export",

@@ -43,6 +43,24 @@ def test_one_repeat_has_no_standard_deviation(capsys: pytest.CaptureFixture[str]
     assert "nan" not in out
 
 
+def test_lessons_are_measured_and_a_false_claim_is_a_status(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = (Path(__file__).parents[1] / "docs" / "lessons.md").read_text()
+    example = document.split("```toml\n")[1].split("```")[0]
+    path = tmp_path / "10-depth.toml"
+    path.write_text(example)
+    assert main(["lessons", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("depth\n  orthogonal preactivation_variance layer 40: ") and "x 0." in out
+    path.write_text(example.replace('"above"', '"below"'))
+    assert main(["lessons", str(path)]) == 1 and "DOES NOT HOLD" in capsys.readouterr().out
+    path.write_text("title =")
+    assert (
+        main(["lessons", str(path)]) == 2 and "10-depth.toml must be a TOML file" in capsys.readouterr().err
+    )
+
+
 def test_two_classes_have_an_auc(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = output(capsys, "--dataset", "mammographic")
     assert "test AUC" in out

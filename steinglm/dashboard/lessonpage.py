@@ -120,6 +120,10 @@ def _charts(lesson: Lesson, experiment: Experiment, view: link.View, run: Run | 
     rows = rows_of(experiment, view.variance)
     lines = predicted(experiment, view.variance) if view.theory else None
     own = [*panels.layers(rows, view, {}, theory=lines), panels.learning(experiment, run, view, {})]
+    own[-1].figure["layout"]["xaxis"]["range"] = [
+        0,
+        experiment.epochs,
+    ]  # the mark's place, before there is a point
     shown = [_marked(panel, lesson, view) for panel in own if panel.name in lesson.charts]
     events = live(shown, key=f"charts-{lesson.name}")
     if events.about in TOPICS:

@@ -20,28 +20,33 @@ def marked(figure: Figure, mark: Mark) -> Figure:
 
     Both belong to one shape, so that they stay together when the axis changes; the letters have the theme's colour.
     """
-    xs, ys = (np.concatenate([trace[axis] for trace in figure["data"]] or [np.zeros(1)]) for axis in "xy")
-    shape = _line(mark.level, ys) if mark.level is not None else _band(mark, xs)
+    y = np.concatenate([trace["y"] for trace in figure["data"]] or [np.zeros(0)])
+    shape = _band(mark, _end(figure)) if mark.level is None else _line(mark.level, y)
     shape["label"] |= {"text": mark.label, "font": {"size": 13}, "padding": 4}
     return figure | {"layout": {**figure["layout"], "shapes": [shape]}}
 
 
-def _line(level: float, ys: Values) -> Figure:
-    side = "top" if len(ys) and level >= ys.max() else "bottom"  # under the line where that is the upper end
+def _line(level: float, y: Values) -> Figure:
+    side = "top" if len(y) and level >= y.max() else "bottom"  # under the line where that is the upper end
     return {
         "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": level, "y1": level,
         "line": {"color": GREY, "width": 1.5, "dash": "dot"}, "label": {"textposition": "end", "yanchor": side},
     }  # fmt: skip
 
 
-def _band(mark: Mark, xs: Values) -> Figure:
+def _band(mark: Mark, end: float) -> Figure:
     assert mark.first is not None and mark.last is not None
     red, green, blue = bytes.fromhex(GREY[1:])
-    side = (
-        "right" if len(xs) and mark.first + mark.last > xs.max() else "left"
-    )  # the label has its room towards the middle
+    side = "right" if mark.first + mark.last > end else "left"  # the label has its room towards the middle
     return {
         "type": "rect", "yref": "paper", "x0": mark.first - MARGIN, "x1": mark.last + MARGIN, "y0": 0, "y1": 1,
         "fillcolor": f"rgba({red},{green},{blue},0.16)", "line": {"width": 0},
         "label": {"textposition": f"top {side}"},
     }  # fmt: skip
+
+
+def _end(figure: Figure) -> float:
+    """Where the horizontal axis ends: that of its range, or the last point."""
+    if "range" in figure["layout"].get("xaxis", {}):
+        return float(figure["layout"]["xaxis"]["range"][1])
+    return max((float(max(trace["x"])) for trace in figure["data"] if len(trace["x"])), default=0.0)
