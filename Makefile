@@ -42,9 +42,11 @@ format: .venv/test.stamp ## format the code, and mend what ruff can mend
 bench: .venv/test.stamp ## run every benchmark
 	for script in benchmarks/*.py; do PYTHONPATH=. $(VENV) "$$script" || exit 1; done
 
-report: .venv/run.stamp ## docs/reproduction.md and its figures, from the rows that come with the library
+report: .venv/run.stamp ## docs/reproduction.md, docs/league.md and figures, from the rows that come with the library
 	$(VENV) -c "from pathlib import Path; from steinglm.paper import report, results, run; \
 	    run.write(Path('docs'), report.documents(*results.kept(), results.kept_images()))"
+	$(VENV) -c "from pathlib import Path; from steinglm.league import report; from steinglm.paper import run; \
+	    run.write(Path('docs'), report.documents(*report.kept()) if report.kept() else {})"
 
 soak: .venv/test.stamp ## half an hour of scripted use, watching the server's memory
 	$(VENV) -m pytest -s -m soak -o faulthandler_timeout=0 tests/browser/test_soak.py

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from steinglm import glm, layerwise, samples, stein
+from steinglm import glm, samples, stein, steps
 from steinglm.exceptions import InvalidInputError
 from steinglm.experiment import Experiment, split
 from steinglm.glm import OutputFit, fit_output
@@ -68,7 +68,7 @@ def walk(experiment: Experiment) -> Walk:
     >>> [tuple(layer.W.shape) for layer in steps.layers]
     [(10, 3), (3, 3)]
     """
-    data = split(experiment.dataset, experiment.seed, 0)
+    data = split(experiment.dataset, experiment.seed, 0, experiment.rows)
     units = experiment.units(data.X_train.shape[1])
     if units > data.X_train.shape[1]:
         raise InvalidInputError("width", f"at most the {data.X_train.shape[1]} inputs", units, "take fewer")
@@ -106,7 +106,7 @@ def functions(step: str, score: str, task: str) -> tuple[Function, ...]:
     known: dict[str, tuple[Function, ...]] = {
         "score": (SCORES[score],),
         "directions": (stein._eigen, directions),
-        "weights": (layerwise._default_alpha, layerwise._stein_),
+        "weights": (steps._alpha, steps.stein_, steps._scaled_),
         "bias": (samples.write_,),
         "output": (fit, fit_output),
     }

@@ -1,5 +1,6 @@
 """The page "League": mean ranks with critical differences, the verdict, and every cell; all of it can be filtered."""
 
+from base64 import b64encode
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -8,19 +9,15 @@ import pandas as pd
 import streamlit as st
 
 from steinglm import link
-from steinglm.dashboard.live import Panel, live
-from steinglm.dashboard.look import LIGHT
 from steinglm.dashboard.measure import title
 from steinglm.league import ranks, report, study
 from steinglm.league.verdict import effects, text, verdict
-from steinglm.styles import style
 
 __all__ = ["Choice", "cells", "choices", "introduction", "missing", "standing", "why"]
 
 BEST = "background-color: rgba(0, 114, 178, 0.18); font-weight: 600"
 MEASURES = {"regression": "RMSE, lower is better", "binary": "AUC, higher is better"}
 TASKS = {"regression": "Regression", "binary": "Two classes"}
-LINE = 24  # pixels of an entry
 
 
 @dataclass(frozen=True)
@@ -87,7 +84,9 @@ def standing(chosen: Choice) -> None:
         f"{first} has the best mean rank over {its.cells} cells, {its.mean_ranks.iloc[0]:.2f}; mean ranks differ "
         f"if they are more than {its.difference:.2f} apart. Friedman's test: p = {its.p:.2g}."
     )
-    live([Panel("ranks", _figure(its), sentence, sentence)], key="league_ranks")
+    drawn = b64encode(report.figure(its, background="none", width=560).encode()).decode()
+    st.markdown(f"![Mean ranks with critical differences](data:image/svg+xml;base64,{drawn})")
+    st.markdown(sentence)
     shown = report.overview(table)
     shown["entry"] = [study.ENTRIES[name].title for name in shown["entry"]]
     shown = shown.rename(columns={"entry": "Entry", "mean_rank": "Mean rank", "wins": "Wins"})
@@ -154,34 +153,6 @@ def _open(table: pd.DataFrame, row: int, column: str) -> None:
     dataset, depth, activation = table.index[row]
     experiment = study.opened(named.get(column, study.DEFAULT), dataset, int(depth), activation)
     st.switch_page("compare.py", query_params=link.encode(experiment))
-
-
-def _figure(its: ranks.Standing) -> dict[str, Any]:
-    """The mean ranks as dots, each with a bar of half a critical difference to both sides; the best on top."""
-    entries = [study.ENTRIES[str(name)] for name in its.mean_ranks.index]
-    colors = [style(entry.method).color for entry in entries]
-    data = [
-        {
-            "type": "scatter", "mode": "markers", "x": [rank], "y": [entry.title], "showlegend": False,
-            "marker": {"size": 10, "color": color, "symbol": style(entry.method).symbol},
-            "error_x": {"type": "constant", "value": its.difference / 2, "thickness": 3, "width": 0, "color": color},
-            "hovertemplate": f"{entry.title}: %{{x:.2f}}<extra></extra>",
-        }
-        for entry, rank, color in zip(entries, its.mean_ranks.tolist(), colors, strict=True)
-    ]  # fmt: skip
-    order = [entry.title for entry in entries]
-    note = f"bars: half of the critical difference, {its.difference:.2f}, to both sides"
-    return {
-        "data": data,
-        "layout": {
-            "template": LIGHT,
-            "title": {"text": "Mean ranks", "subtitle": {"text": note}},
-            "height": 130 + LINE * len(entries),
-            "hovermode": "closest",
-            "xaxis": {"title": {"text": "mean rank, lower is better"}},
-            "yaxis": {"categoryorder": "array", "categoryarray": order[::-1], "automargin": True},
-        },
-    }
 
 
 def _chosen(chosen: Choice) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """The league as Markdown with one figure, made from its rows and environment alone."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -10,7 +10,7 @@ import pandas as pd
 
 from steinglm.drawing import image
 from steinglm.league.ranks import Standing, cells, standing
-from steinglm.league.study import DATASETS, ENTRIES, LEAGUE
+from steinglm.league.study import DATASETS, ENTRIES, LEAGUE, Entry
 from steinglm.league.verdict import Effect, effects, text, verdict
 from steinglm.paper.report import count
 from steinglm.paper.results import Kept, read
@@ -18,7 +18,7 @@ from steinglm.styles import GREY, style
 
 __all__ = ["about", "as_text", "documents", "figure", "how", "kept", "markdown", "overview"]
 
-LINE, LEFT, WIDTH = 24, 190, 640  # of the figure, in pixels
+LINE, LEFT, WIDTH = 22, 158, 460  # of the figure, in pixels
 
 
 @cache
@@ -86,7 +86,7 @@ def overview(table: pd.DataFrame) -> pd.DataFrame:
     found = pd.DataFrame({"mean_rank": whole.mean_ranks, "wins": whole.wins.reindex(whole.mean_ranks.index)})
     for level in ("activation", "depth"):
         for value, own in table.groupby(level=level, sort=False):
-            found[str(value)] = standing(own).mean_ranks
+            found[f"{value} layers" if level == "depth" else str(value)] = standing(own).mean_ranks
     return found.rename_axis("entry").reset_index()
 
 
@@ -97,30 +97,39 @@ def as_text(rows: pd.DataFrame) -> str:
     return f"{shown.round(2).to_string(index=False)}\n\n{text(verdict(rows))}"
 
 
-def figure(its: Standing) -> str:
-    """The mean ranks as SVG: a line an entry, a dot and a bar of one critical difference."""
+def figure(its: Standing, *, background: str = "#fff", width: int = WIDTH) -> str:
+    """The mean ranks as SVG: a line an entry, the best on top, a dot and a bar of one critical difference.
+
+    `width` is how wide it is shown, in pixels, where there is room.
+    """
     k, height = len(its.mean_ranks), LINE * len(its.mean_ranks) + 50
     low, high = 1 - its.difference / 2, k + its.difference / 2
 
     def place(rank: float) -> float:
         return LEFT + (rank - low) / (high - low) * (WIDTH - LEFT - 10)
 
-    parts = [f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>']
+    parts = [f'<rect width="{WIDTH}" height="{height}" fill="{background}"/>']
     for tick in range(1, k + 1, 2 if k > 9 else 1):
         x = place(tick)
         parts.append(f'<path d="M{x:.1f} 10v{height - 50}" stroke="{GREY}" stroke-opacity=".25"/>')
         parts.append(f'<text x="{x:.1f}" y="{height - 22}" text-anchor="middle">{tick}</text>')
-    parts.append(f'<text x="{place((k + 1) / 2):.1f}" y="{height - 5}" text-anchor="middle">mean rank</text>')
+    middle = place((k + 1) / 2)
+    parts.append(
+        f'<text x="{middle:.1f}" y="{height - 5}" text-anchor="middle">mean rank, lower is better</text>'
+    )
     for i, (name, rank) in enumerate(its.mean_ranks.items()):
-        own, y = ENTRIES[str(name)], 22 + LINE * i
-        ends = place(rank - its.difference / 2), place(rank + its.difference / 2)
-        color = style(own.method).color
-        parts += [
-            f'<text x="{LEFT - 8}" y="{y + 4}" text-anchor="end">{escape(own.title)}</text>',
-            f'<path d="M{ends[0]:.1f} {y}H{ends[1]:.1f}" stroke="{color}" stroke-width="4" stroke-opacity=".45"/>',
-            f'<circle cx="{place(rank):.1f}" cy="{y}" r="5" fill="{color}"/>',
-        ]
-    return image(parts, WIDTH, height) + "\n"
+        parts += _bar(ENTRIES[str(name)], rank, 22 + LINE * i, place, its.difference / 2)
+    return image(parts, WIDTH, height, f' width="{width}"') + "\n"
+
+
+def _bar(own: Entry, rank: float, y: float, place: Callable[[float], float], half: float) -> list[str]:
+    color, start, end = style(own.method).color, place(rank - half), place(rank + half)
+    return [
+        f'<text x="{LEFT - 8}" y="{y + 4}" text-anchor="end">{escape(own.title)}</text>',
+        f'<path d="M{start:.1f} {y}H{end:.1f}" stroke="{color}" stroke-width="4" stroke-opacity=".45"/>',
+        f'<circle cx="{place(rank):.1f}" cy="{y}" r="5" fill="{color}">'
+        f"<title>{escape(own.title)}: {rank:.2f}</title></circle>",
+    ]
 
 
 def _markdown(table: pd.DataFrame) -> str:
