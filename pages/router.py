@@ -9,9 +9,10 @@ page = st.navigation(
     [
         st.Page("compare.py", title="Compare", icon=":material/stacked_line_chart:", default=True),
         st.Page("data.py", title="Your data", icon=":material/upload_file:"),
+        st.Page("lessons.py", title="Lessons", icon=":material/school:"),
         st.Page("method.py", title="Method", icon=":material/account_tree:"),
         st.Page("theory.py", title="Theory", icon=":material/function:"),
-        st.Page("lessons.py", title="Lessons", icon=":material/school:"),
+        st.Page("sweep.py", title="Sweep", icon=":material/grid_on:"),
         st.Page("images.py", title="Images", icon=":material/image_search:"),
         st.Page("paper.py", title="Paper", icon=":material/article:"),
         st.Page("league.py", title="League", icon=":material/leaderboard:"),

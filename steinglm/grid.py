@@ -40,6 +40,11 @@ class Grid:
         return not self._active and (self.stopped or not self._waiting)
 
     @property
+    def incomplete(self) -> bool:
+        """Whether there is something to resume: cells that were left when it was stopped, or whose runs failed."""
+        return bool(self._waiting) or any(isinstance(found, str) for found in self._known.values())
+
+    @property
     def table(self) -> pd.DataFrame:
         """See `sweep.table`."""
         return table(self.sweep, self._known)

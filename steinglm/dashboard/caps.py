@@ -3,10 +3,11 @@
 from steinglm.checks import bound
 from steinglm.exceptions import InvalidInputError
 from steinglm.kinds import AnyExperiment
+from steinglm.sweep import Sweep
 
-__all__ = ["CAPS", "check_networks", "most"]
+__all__ = ["CAPS", "check_networks", "check_sweep", "most"]
 
-CAPS = {"depth": 100, "width": 200, "repeats": 20, "epochs": 1000, "networks": 80}
+CAPS = {"depth": 100, "width": 200, "repeats": 20, "epochs": 1000, "networks": 80, "cells": 400}
 
 
 def most(name: str) -> int:
@@ -34,3 +35,23 @@ def check_networks(experiment: AnyExperiment) -> None:
         got = f"{methods} methods x {repeats} repeats"
         cure = "ask for fewer repeats or methods"
         raise InvalidInputError("methods x repeats", f"at most {most('networks')} on this server", got, cure)
+
+
+def check_sweep(sweep: Sweep) -> None:
+    """Refuse a sweep of more cells, or of larger networks, than the server takes.
+
+    Raises
+    ------
+    InvalidInputError : too many cells, or a depth or width beyond `most`
+    """
+    if len(sweep.cells) > most("cells"):
+        got = f"{len(sweep.x.values)} x {len(sweep.y.values)}"
+        raise InvalidInputError(
+            "the sweep", f"at most {most('cells')} cells on this server", got, "take fewer steps"
+        )
+    for axis in (sweep.x, sweep.y):
+        if axis.name in ("depth", "width"):
+            largest = max(value or 0 for value in axis.values)
+            if largest > most(axis.name):
+                expected = f"at most {most(axis.name)} on this server"
+                raise InvalidInputError(axis.name, expected, largest, "end the axis there")

@@ -5,7 +5,9 @@ button) is decoded into them before they are drawn; after that the link follows 
 everything again when it makes the `Experiment`: a widget's limits are only the browser's.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
+from types import MappingProxyType
 from typing import Any, Literal
 
 import streamlit as st
@@ -23,7 +25,7 @@ from steinglm.mlp import ACTIVATIONS
 from steinglm.settings import FEWEST_ROWS, MAX_SEED, OUTPUTS
 from steinglm.stein import SCORES
 
-__all__ = ["apply", "choices", "entered", "moved", "next_seed"]
+__all__ = ["LIMITS", "apply", "choices", "entered", "go_to_compare", "moved", "next_seed"]
 
 OUTPUT_TITLES = {"paper": "as published", "glm": "for all", "own": "for none"}
 # What the widgets offer, narrower than what the library takes: a page is shared, and a slider has an end.
@@ -36,8 +38,8 @@ LIMITS: dict[str, tuple[float, float]] = {
 ALPHA_TITLES = {"default": "1/f′(0)", "auto": "auto", "number": "number"}
 
 
-def choices() -> tuple[Experiment, View]:
-    """Draw the side bar and return what it and the page's own controls say.
+def choices(also: Mapping[str, str] = MappingProxyType({})) -> tuple[Experiment, View]:
+    """Draw the side bar and return what it and the page's own controls say; `also` is in the page's link as well.
 
     In a presentation there is no side bar, and the link alone says it. Raises InvalidInputError for a forged value.
     """
@@ -64,7 +66,7 @@ def choices() -> tuple[Experiment, View]:
     if not view.presentation:
         with st.sidebar:
             presentation.switch()
-    query = link.encode(chosen, view)
+    query = link.encode(chosen, view) | dict(also)
     if st.query_params.to_dict() != query:
         st.query_params.from_dict(query)
     st.session_state["link"] = query
@@ -84,6 +86,15 @@ def next_seed() -> None:
     apply(seed=seed)
     st.query_params["seed"] = str(seed)
     st.session_state["link"] = st.query_params.to_dict()
+
+
+def go_to_compare(experiment: Experiment, view: View) -> None:
+    """Leave this page for Compare, with this experiment in the controls."""
+    query = link.encode(experiment, view)
+    if is_own(experiment.dataset):  # no link holds it, but the controls know that it is chosen
+        st.session_state["link"] = query
+        st.switch_page("compare.py")
+    st.switch_page("compare.py", query_params=query)
 
 
 def moved() -> None:

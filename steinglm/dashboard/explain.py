@@ -61,6 +61,17 @@ TOPICS: dict[str, Topic] = {
         "and SteinGLM's, which are $\\alpha$ times orthonormal, have it in their linear part, so that only $f'$ spreads the "
         "values; products of random matrices spread them more with every layer. Thin: theory's root mean square.",
     ),
+    "sweep": Topic(
+        "Sweep",
+        "Each cell is an experiment: two settings are on the axes, all others are those of the side bar. *Variance of the "
+        "last layer*: of a pre-activation over the training rows, the last point of the first chart on the page Compare. "
+        "*χ₁ of the last layer*: $\\frac1k \\sum_j |w_j|^2\\,E f'(a_j)^2$, measured; by this factor the layer multiplies small "
+        "differences between inputs, in mean square, so that below 1 they fade and above 1 they grow. *Initial loss* and *loss "
+        "after training* are of the training rows; the *test metric* is that of the parameters with the best validation loss; "
+        "*epochs to a target* counts to the first validation loss at or below the one at which the side bar has a network stop. "
+        "Look for the border at which a signal begins to vanish, and whether the best test metric lies beside it. A click on "
+        "a cell opens it.",
+    ),
     "spectrum": Topic(
         "Eigenvalue spectrum",
         "The eigenvalues of the cross-moment $M = \\frac1n \\sum_i y_i\\,S_2(h_i)$ between a layer's input and the response, "

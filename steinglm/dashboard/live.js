@@ -183,6 +183,7 @@ class Chart {
     this.sentence.textContent = feed?.sentence || panel.sentence;
     this.sentence.hidden = !this.sentence.textContent;
     this.plot.setAttribute("aria-label", panel.alt);
+    this.plot.classList.toggle("opens", panel.opens);
     this.tools.setAttribute("aria-label", `${words.text}: view`);
     this.state.textContent = feed?.state ? `${feed.last >= 0 ? `epoch ${feed.last}, ` : ""}${feed.state}` : "";
     this.log.hidden = !layout.meta?.positive;
@@ -231,6 +232,10 @@ class Chart {
     this.bare = !traces.some(trace => trace.x?.length || trace.x?.bdata);
     this.placeholder.hidden = !this.panel.placeholder || !this.bare;
     this.drawn = page.Plotly.react(this.plot, traces, this.layout(), { displayModeBar: false, doubleClick: "reset", showTips: false });
+    if (this.panel.opens && !this.opens) {
+      this.opens = true;
+      this.plot.on("plotly_click", ({ points: [{ x, y }] }) => this.view.trigger("point", [Math.round(x), Math.round(y)]));
+    }
   }
 
   toggleScale() {

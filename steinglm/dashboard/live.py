@@ -56,6 +56,7 @@ class Panel:
     feed : the URL of a growing run (`feed_url`), for a figure made by `charts.learning(..., methods=...)`
     placeholder : shown over the chart as long as it has no points
     about : show a button "?" that reports `Events.about`
+    opens : a click on a point reports `Events.point`
     """
 
     name: str
@@ -65,6 +66,7 @@ class Panel:
     feed: str = ""
     placeholder: str = ""
     about: bool = False
+    opens: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class Events:
 
     about: str = ""  # the name of the panel whose "?" was pressed
     state: str = ""  # the state that a growing run has just come to
+    point: tuple[int, int] | None = None  # x and y, rounded, of the point that was clicked
 
 
 @dataclass(frozen=True)
@@ -126,11 +129,17 @@ def live(
     callbacks = {
         "on_about_change": _ignore,
         "on_state_change": _ignore,
+        "on_point_change": _ignore,
         "on_look_change": looked,
         "on_moved_change": on_moved or _ignore,
     }
     result = _component()(key=key, data=data, **callbacks)
-    return Events(about=str(result.get("about") or ""), state=str(result.get("state") or ""))
+    point = result.get("point")
+    return Events(
+        about=str(result.get("about") or ""),
+        state=str(result.get("state") or ""),
+        point=(int(point[0]), int(point[1])) if point else None,
+    )
 
 
 def feed_url(key: str, run: str = "") -> str:

@@ -14,7 +14,7 @@ from steinglm.experiment import Experiment
 from steinglm.kinds import AnyExperiment
 from steinglm.link import View
 
-__all__ = ["current_run", "show", "show_plain"]
+__all__ = ["current_run", "show", "show_plain", "viewer"]
 
 POLL = 0.5  # seconds between two looks at a run that is not over
 
@@ -86,7 +86,7 @@ def _follow(run: Run) -> None:
     def progress() -> None:
         if run.state != state:
             st.rerun()
-        run.watch(_viewer())
+        run.watch(viewer())
         done = max(run.epoch, 0)
         st.progress(
             min(done / run.experiment.epochs, 1.0),
@@ -100,7 +100,7 @@ def _train(engine: Engine, experiment: AnyExperiment) -> None:
     st.session_state.pop("set_aside", None)
     own = owntable.current()
     try:
-        engine.submit(experiment, owner=_viewer(), keep=True if own is not None and own.keep else None)
+        engine.submit(experiment, owner=viewer(), keep=True if own is not None and own.keep else None)
     except (EngineError, DataUnavailableError) as err:
         st.session_state["notice"] = str(err)
 
@@ -109,7 +109,7 @@ def _stop(run: Run | None) -> None:
     """Stop the run, unless others are watching it: then only this page leaves it."""
     if run is None:
         return
-    if run.shared(_viewer()):
+    if run.shared(viewer()):
         st.session_state["set_aside"] = run.name
         st.session_state["notice"] = (
             "Others are watching this run, so it goes on for them; Train joins it again."
@@ -121,12 +121,12 @@ def _stop(run: Run | None) -> None:
 def _set_aside(run: Run | None) -> None:
     """Back to before training; a run that nobody else watches ends."""
     if run is not None:
-        if not run.shared(_viewer()):
+        if not run.shared(viewer()):
             run.stop()
         st.session_state["set_aside"] = run.name
 
 
-def _viewer() -> str:
+def viewer() -> str:
     """What tells this session from others."""
-    viewer: str = st.session_state.setdefault("viewer", uuid4().hex)
-    return viewer
+    own: str = st.session_state.setdefault("viewer", uuid4().hex)
+    return own
