@@ -9,7 +9,6 @@ import streamlit as st
 from steinglm.dashboard import controls, owntable
 from steinglm.dashboard.guard import plain
 from steinglm.dashboard.heatmap import heatmap, sentence
-from steinglm.dashboard.link import View
 from steinglm.dashboard.live import Panel, live
 from steinglm.dashboard.measure import task
 from steinglm.dashboard.panels import explain
@@ -19,6 +18,7 @@ from steinglm.engine import Engine
 from steinglm.experiment import TITLES, Experiment, metric_name
 from steinglm.export import as_csv
 from steinglm.grid import Grid
+from steinglm.link import View
 from steinglm.sweep import Sweep, batches, pivot, table
 
 __all__ = ["show"]
