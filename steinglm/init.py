@@ -26,8 +26,8 @@ from steinglm.steps import Rule, stein_, stein_output_
 from steinglm.tracing import all_or_nothing, layers_of, undisturbed
 
 __all__ = [
-    "FITTED", "INITIALIZERS", "OPTIONS", "fits_output", "glorot_normal_", "he_normal_", "options_of", "orthogonal_",
-    "stein_glm_",
+    "FITTED", "INITIALIZERS", "OPTIONS", "STEIN_OUTPUT", "fits_output", "glorot_normal_", "he_normal_", "options_of",
+    "orthogonal_", "stein_glm_",
 ]  # fmt: skip
 
 # The sd of a standard normal truncated at two sd; dividing by it restores the stated variance (as Keras does).

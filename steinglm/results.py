@@ -11,6 +11,7 @@ import torch
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
+from steinglm.init import STEIN_OUTPUT
 from steinglm.train import Losses
 
 __all__ = ["Epoch", "Result", "collect", "epoch_of", "metric_name", "summarize"]
@@ -135,7 +136,7 @@ def _epochs_to_best_baseline(history: pd.DataFrame, names: Names) -> list[float]
     found = []
     for method, repeat in names:
         # a network whose loss was never a number has no rows
-        others = [name for name in names if name[1] == repeat and name[0] != "steinglm"]
+        others = [name for name in names if name[1] == repeat and name[0] not in STEIN_OUTPUT]
         baselines = [final[name] for name in others if name in final.index]
         own = losses[losses.index.isin([(method, repeat)])]
         reached = own.loc[own["value"] <= min(baselines), "epoch"] if baselines else own.loc[:, "epoch"][:0]

@@ -36,10 +36,16 @@ const ICONS = {
   reset: "M2 6V2h4M14 6V2h-4M2 10v4h4M14 10v4h-4",
 };
 
-const DASHES = { solid: "", dash: "8 4", dot: "2 3.5", dashdot: "8 3 2 3", longdash: "6 3" };
+const DASHES = {
+  solid: "", dash: "8 4", dot: "2 3.5", dashdot: "8 3 2 3", longdash: "6 3", longdashdot: "12 3 2 3",
+  "4px,3px": "4 3", "12px,3px,2px,3px,2px,3px": "12 3 2 3 2 3", "16px,2px": "16 2",
+};
 const MARKS = {
   circle: "M10.6 6a3.4 3.4 0 1 0 6.8 0 3.4 3.4 0 0 0-6.8 0", square: "M11 3h6v6h-6z", diamond: "M14 1.6 18.2 6 14 10.4 9.8 6z",
   "triangle-up": "M14 1.8 18 9h-8z", "triangle-down": "M14 10.2 10 3h8z", x: "M14 6z",
+  pentagon: "M14.0 1.8L18.0 4.7L16.5 9.4L11.5 9.4L10.0 4.7z", hexagon: "M14.0 1.8L17.6 3.9L17.6 8.1L14.0 10.2L10.4 8.1L10.4 3.9z",
+  star: "M14.0 1.2L15.2 4.4L18.6 4.5L15.9 6.6L16.8 9.9L14.0 8.0L11.2 9.9L12.1 6.6L9.4 4.5L12.8 4.4z",
+  cross: "M12.6 2.2h2.8v2.4h2.4v2.8h-2.4v2.4h-2.8v-2.4h-2.4v-2.8h2.4z",
 };
 const swatch = ({ color, dash, symbol }) => {
   const holder = document.createElement("template");

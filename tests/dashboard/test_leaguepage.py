@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from steinglm.dashboard import leaguepage, link
+from steinglm import link
+from steinglm.dashboard import leaguepage
 from steinglm.league import ranks, report, study
 from tests.league.made import ENVIRONMENT, made
 
