@@ -21,7 +21,7 @@ def marked(figure: Figure, mark: Mark) -> Figure:
     Both belong to one shape, so that they stay together when the axis changes; the letters have the theme's colour.
     """
     y = np.concatenate([trace["y"] for trace in figure["data"]] or [np.zeros(0)])
-    shape = _band(mark, _end(figure)) if mark.level is None else _line(mark.level, y)
+    shape = _band(mark, figure) if mark.level is None else _line(mark.level, y)
     shape["label"] |= {"text": mark.label, "font": {"size": 13}, "padding": 4}
     return figure | {"layout": {**figure["layout"], "shapes": [shape]}}
 
@@ -34,19 +34,25 @@ def _line(level: float, y: Values) -> Figure:
     }  # fmt: skip
 
 
-def _band(mark: Mark, end: float) -> Figure:
+def _band(mark: Mark, figure: Figure) -> Figure:
     assert mark.first is not None and mark.last is not None
     red, green, blue = bytes.fromhex(GREY[1:])
-    side = "right" if mark.first + mark.last > end else "left"  # the label has its room towards the middle
+    start, end = _ends(figure)
+    side = (
+        "right" if mark.first + mark.last > start + end else "left"
+    )  # the label has room towards the middle
     return {
-        "type": "rect", "yref": "paper", "x0": mark.first - MARGIN, "x1": mark.last + MARGIN, "y0": 0, "y1": 1,
+        "type": "rect", "yref": "paper", "y0": 0, "y1": 1,
+        "x0": max(mark.first - MARGIN, start), "x1": min(mark.last + MARGIN, end),
         "fillcolor": f"rgba({red},{green},{blue},0.16)", "line": {"width": 0},
         "label": {"textposition": f"top {side}"},
     }  # fmt: skip
 
 
-def _end(figure: Figure) -> float:
-    """Where the horizontal axis ends: that of its range, or the last point."""
+def _ends(figure: Figure) -> tuple[float, float]:
+    """The horizontal axis: its range, or as far as a margin beyond the points."""
     if "range" in figure["layout"].get("xaxis", {}):
-        return float(figure["layout"]["xaxis"]["range"][1])
-    return max((float(max(trace["x"])) for trace in figure["data"] if len(trace["x"])), default=0.0)
+        start, end = figure["layout"]["xaxis"]["range"]
+        return float(start), float(end)
+    x = np.concatenate([trace["x"] for trace in figure["data"]] or [np.zeros(1)])
+    return float(x.min()) - MARGIN, float(x.max()) + MARGIN

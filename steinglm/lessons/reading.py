@@ -3,6 +3,7 @@
 import os
 import re
 import tomllib
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -28,14 +29,19 @@ def read(path: Path) -> Lesson:
         cure = "rename it as in 10-my-lesson.toml"
         raise InvalidInputError("a lesson's file name", "small letters, digits and hyphens", path.name, cure)
     try:
-        if path.stat().st_size > LARGEST:
-            raise InvalidInputError(path.name, f"at most {LARGEST} bytes", path.stat().st_size, "shorten it")
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        status = path.stat()
+        if status.st_size > LARGEST:
+            raise InvalidInputError(path.name, f"at most {LARGEST} bytes", status.st_size, "shorten it")
+        return _lesson(name[1], path, status.st_mtime_ns)
+    except InvalidInputError:
+        raise
     except (OSError, ValueError, RecursionError) as err:
-        if isinstance(err, InvalidInputError):
-            raise
         raise InvalidInputError(path.name, "a TOML file in UTF-8", f"an error ({err})", "correct it") from err
-    return lesson(name[1], values)
+
+
+@lru_cache(maxsize=200)  # to check every link of a lesson takes some 30 ms, and a page reads all of them
+def _lesson(name: str, path: Path, modified: int) -> Lesson:
+    return lesson(name, tomllib.loads(path.read_text(encoding="utf-8")))
 
 
 def every() -> tuple[dict[str, Lesson], list[InvalidInputError]]:
