@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -42,8 +43,11 @@ def finished(grid: Grid) -> int:
 
 @pytest.mark.parametrize("sweep", [SWEEP, TRAINED], ids=["untrained", "trained"])
 def test_interrupted_and_resumed_it_gives_the_same_grid_and_computes_nothing_twice(
-    engine: Engine, sweep: Sweep
+    engine: Engine, sweep: Sweep, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(
+        engine, "settings", replace(engine.settings, per_person=1)
+    )  # one batch after the other
     before = engine.computed
     first = Grid(sweep, engine, owner="somebody")
     follow(first, lambda grid: finished(grid) > 0)

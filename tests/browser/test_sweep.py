@@ -1,7 +1,8 @@
-"""The page Sweep in a browser: cells fill in, a click on one opens its experiment, and Back finds the grid again."""
+"""The page Sweep in a browser: cells fill in, axe-core is content, a click opens an experiment, Back finds the grid."""
 
 from typing import TYPE_CHECKING
 
+from tests.browser.test_accessibility import serious_violations
 from tests.browser.visiting import GO
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ def test_cells_fill_in_and_a_click_opens_one(page: "Page", app_url: str) -> None
     page.get_by_role("button", name="Sweep").last.click()
     page.get_by_role("button", name="Done").wait_for(timeout=PATIENCE)
     page.get_by_text("Lowest is").wait_for(timeout=PATIENCE)
+    assert not serious_violations(page)
     plot = page.locator(".plot.opens .nsewdrag")
     box = plot.bounding_box()
     assert box is not None
