@@ -13,7 +13,7 @@ import numpy as np
 
 from steinglm.checks import check_choice
 from steinglm.exceptions import InvalidInputError
-from steinglm.init import INITIALIZERS
+from steinglm.init import INITIALIZERS, OPTIONS
 from steinglm.settings import Experiment, Plain
 
 __all__ = ["AXES", "INITIAL", "QUANTITIES", "TRAINED", "Axis", "Batch", "Cell", "Sweep", "batches"]
@@ -32,7 +32,7 @@ AXES: dict[str, Callable[[str], Any]] = {
     "rows": int,
 }
 WORDS = {"default": None, "auto": "auto"}
-STEIN = ("alpha", "score")  # settings of SteinGLM alone
+OWN = ("alpha", "score")  # settings that some methods take and others do not
 MOST_VALUES = 40  # of an axis
 TOGETHER = 10  # experiments of a batch that are not trained
 STACKED = 16  # networks of a batch that are trained
@@ -146,7 +146,7 @@ class Sweep:
         if self.x.name == self.y.name:
             raise InvalidInputError("y", "another setting than x", self.y.name, "choose two settings")
         for axis in (self.x, self.y):
-            if axis.name in STEIN and self.method != "steinglm":
+            if axis.name in OWN and axis.name not in OPTIONS.get(self.method, ()):
                 cure = "choose another axis, or SteinGLM"
                 raise InvalidInputError("axis", "a setting of the method", axis.name, cure)
         if self.colour == "epochs_to_target" and self.base.target_loss is None:

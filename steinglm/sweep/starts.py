@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from steinglm.datasets import Split
 from steinglm.experiment import Experiment, network_of, split
-from steinglm.init import stein_glm_
+from steinglm.init import fits_output, stein_glm_
 from steinglm.mlp import ACTIVATIONS, Linear, hidden_layers
 from steinglm.responses import responses
 from steinglm.train import LOSSES
@@ -72,7 +72,7 @@ def _output(
 ) -> nn.Module:
     """The output layer of the network of this depth."""
     (method,) = experiment.methods
-    glm = experiment.output == "glm" or (experiment.output == "paper" and method == "steinglm")
+    glm = fits_output(method, experiment.output)
     if not glm and (method != "steinglm" or data.outputs > h.shape[1]):
         # drawn, with the generator as the hidden layers of this depth left it
         return network_of(replace(experiment, depth=depth), method, repeat, data)[-1]
