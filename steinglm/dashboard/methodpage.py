@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from steinglm.dashboard import heatmaps, words
 from steinglm.dashboard.charts import Figure
 from steinglm.dashboard.explain import TOPICS
+from steinglm.dashboard.guard import plain
 from steinglm.dashboard.live import Panel, live
 from steinglm.dashboard.measure import facts, task, title
 from steinglm.experiment import Experiment
@@ -95,10 +96,8 @@ def directions(own: LayerStep, experiment: Experiment, names: Sequence[str]) -> 
     """The eigenvectors that are kept."""
     units = own.V.shape[1]
     with _step("2 · Its leading eigenvectors", "directions", experiment):
-        st.latex(
-            r"M = \sum_j \lambda_j\, v_j v_j^\top, \quad |\lambda_1| \ge |\lambda_2| \ge \dots, "
-            r"\qquad V = [v_1 \dots v_k]"
-        )
+        st.latex(r"M = \sum_j \lambda_j\, v_j v_j^\top, \quad |\lambda_1| \ge |\lambda_2| \ge \dots")
+        st.latex(r"V = [v_1 \dots v_k]")
         kept = [words.number(float(value)) for value in own.eigenvalues]
         st.markdown(
             f"Kept: $\\lambda$ = {', '.join(kept[:units])}. Left out: {', '.join(kept[units:]) or 'none'}."
@@ -123,7 +122,7 @@ def weights(own: LayerStep, experiment: Experiment) -> None:
 def bias(own: LayerStep, experiment: Experiment) -> None:
     """The bias, and the mean of each unit before and after it."""
     with _step("4 · Centered by the bias", "bias", experiment):
-        st.latex(r"b = -\frac1n \sum_i W^\top h_i")
+        st.latex(r"b = -\frac1n \sum_i W^\top h_i \;")  # room for the overhang, which would make a scroll bar
         table = pd.DataFrame(
             {
                 "Unit": _units(len(own.b)),
@@ -166,8 +165,8 @@ def _step(heading: str, step: str, experiment: Experiment) -> DeltaGenerator:
     left, right = st.columns(2, gap="large")
     with right:
         for function in functions(step, experiment.score, task(experiment.dataset)):
-            st.caption(f"`{function.__module__}.{function.__name__}`")
-            st.code(code_of(function), language="python", wrap_lines=True)
+            st.caption(plain(f"{function.__module__}.{function.__name__}"))
+            st.code(code_of(function), language=None, wrap_lines=True)  # its colours are too faint
     return left
 
 

@@ -4,6 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 from steinglm.lessons.reading import every
+from tests.browser.test_accessibility import serious_violations
 from tests.browser.visiting import GO, PATIENCE
 
 if TYPE_CHECKING:
@@ -26,11 +27,12 @@ def test_each_lesson_opens_with_its_mark_and_hides_its_answer(page: "Page", app_
             page.get_by_role("button", name="Next").click()
     page.get_by_text("Answer", exact=True).click()
     page.get_by_text(lessons[-1].answer[:40]).wait_for(timeout=PATIENCE)
+    assert not serious_violations(page)
     page.go_back()
     page.get_by_role("heading", name=lessons[-2].title).wait_for(timeout=PATIENCE)
 
 
-def test_a_lesson_by_keyboard_and_on_to_compare(page: "Page", app_url: str) -> None:
+def test_a_lesson_by_keyboard_on_to_compare_and_to_the_method(page: "Page", app_url: str) -> None:
     page.goto(f"{app_url}/?v=1&dataset=diabetes&depth=2")
     page.get_by_text("On Diabetes, 2 layers of tanh").wait_for(timeout=PATIENCE)
     page.evaluate(GO, "/lessons?lesson=odd-links")
@@ -44,3 +46,7 @@ def test_a_lesson_by_keyboard_and_on_to_compare(page: "Page", app_url: str) -> N
     page.keyboard.press("Enter")
     page.get_by_text("On a multi-index model, 2 layers of tanh").wait_for(timeout=PATIENCE)
     assert "score=mixed" in page.url and "width=1" in page.url
+    page.get_by_role("link", name="Method").click()
+    page.get_by_role("heading", name="5 · The output layer").wait_for(timeout=PATIENCE)
+    page.locator(".plot .xaxislayer-above").nth(1).wait_for(state="attached", timeout=PATIENCE)
+    assert not serious_violations(page)
