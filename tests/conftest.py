@@ -1,4 +1,4 @@
-"""What every test stands on: one thread for torch, and a store of runs that is not the user's."""
+"""What every test stands on: one thread for torch, a store of runs that is not the user's, one worker an engine."""
 
 import atexit
 import os
@@ -12,6 +12,7 @@ torch.set_num_threads(1)  # the tests' matrices are small, and beside other work
 _store = tempfile.mkdtemp(prefix="steinglm-tests-")
 atexit.register(shutil.rmtree, _store, ignore_errors=True)
 os.environ["STEINGLM_STORE"] = _store
+os.environ["STEINGLM_WORKERS"] = "1"  # each takes seconds to start; tests that need two say so
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -52,7 +52,7 @@ def _rows(url: str) -> str:
 @pytest.mark.slow
 def test_the_services_train_a_run_although_a_worker_is_killed(tmp_path: Path) -> None:
     with by_hand(tmp_path) as (url, processes, log):
-        wait(lambda: re.search(r'"next":[1-9]', _rows(url)) is not None, 120)
+        wait(lambda: re.search(r'"next":[1-9]', _rows(url)) is not None, 300)
         busiest(processes[1:3]).kill()
         wait(lambda: '"state":"finished"' in _rows(url), 240)
         named = Request(url, headers={"Host": "lecture.example"})

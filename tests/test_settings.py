@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import settings as settings_of
 from hypothesis import strategies as st
 
 from steinglm import settings
@@ -162,6 +163,7 @@ def test_a_round_trip_through_json_changes_nothing(settings: dict[str, Any]) -> 
     )
 
 
+@settings_of(deadline=None)
 @given(
     depth=st.integers(1, 200),
     alpha=st.none() | st.just("auto") | st.floats(1e-300, 1e6),

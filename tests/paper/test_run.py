@@ -22,7 +22,7 @@ STUDY = [
 
 
 def engine(store: Path, scheduler: str = "") -> Engine:
-    return Engine(Settings(workers=2, store=store, scheduler=scheduler), trainer=FAKE)
+    return Engine(Settings(workers=1, store=store, scheduler=scheduler), trainer=FAKE)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_interrupted_and_resumed_it_gives_the_same_bytes(
             self.left -= 1
             return super().submit(experiment, owner=owner)
 
-    with Interrupting(Settings(workers=2, store=tmp_path / "store", scheduler=address), trainer=FAKE) as its:
+    with Interrupting(Settings(workers=1, store=tmp_path / "store", scheduler=address), trainer=FAKE) as its:
         with pytest.raises(KeyboardInterrupt):
             running.run(its, STUDY, tmp_path / "paper")
         assert not (tmp_path / "paper" / running.TABLES.rows).exists()
