@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 
 from steinglm.exceptions import ConvergenceWarning, InvalidInputError
 
@@ -101,6 +99,11 @@ def _logistic(h: np.ndarray, y: np.ndarray, strengths: tuple[float, ...]) -> lis
 
     Newton's method, with a Hessian that is square in the coefficients, and L-BFGS where these are many.
     """
+    from sklearn.exceptions import (
+        ConvergenceWarning,
+    )  # to import them takes a second, which a regression saves
+    from sklearn.linear_model import LogisticRegression
+
     coefficients = h.shape[1] * len(np.unique(y))
     solver = "newton-cholesky" if coefficients <= MOST_NEWTON else "lbfgs"
     # The tolerance is of the gradient's largest entry.
@@ -108,9 +111,9 @@ def _logistic(h: np.ndarray, y: np.ndarray, strengths: tuple[float, ...]) -> lis
     fits: dict[float, Fit] = {}
     for strength in sorted(strengths, reverse=True):
         with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", SklearnConvergenceWarning)
+            warnings.simplefilter("always", ConvergenceWarning)
             model.set_params(C=1 / strength).fit(h, y)
-        stalled = any(issubclass(w.category, SklearnConvergenceWarning) for w in caught)
+        stalled = any(issubclass(w.category, ConvergenceWarning) for w in caught)
         fits[strength] = model.coef_.T.copy(), model.intercept_.copy(), not stalled
     return [fits[strength] for strength in strengths]
 

@@ -13,8 +13,6 @@ import warnings
 from dataclasses import dataclass
 
 import torch
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
@@ -91,6 +89,11 @@ def _maximized(moments: Tensor, n: int) -> Mixture:
 
 def _search(z: Tensor) -> Mixture:
     """The mixture of the lowest BIC: components are added to a sample z (m, d) as long as each makes it lower."""
+    from sklearn.exceptions import (
+        ConvergenceWarning,
+    )  # to import them takes a second, which other scores save
+    from sklearn.mixture import GaussianMixture
+
     m, d = z.shape
     affordable = min(MOST, m // (ROWS_OF_UNIT * d))
     if affordable < 2:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
 from steinglm.init import STEIN_OUTPUT
@@ -114,6 +113,8 @@ def metric_of(z: Tensor, y: Tensor, task: str) -> float:
         return float((z - y).double().square().mean().sqrt())
     if not torch.isfinite(z).all():
         return math.nan
+    from sklearn.metrics import roc_auc_score  # to import it takes a second, which a regression saves
+
     # an AUC is of ranks: of the logits for two classes, of each class's probability for more
     scores = z if task == "binary" else z.double().softmax(1)
     columns = zip(y.T.numpy(), scores.T.numpy(), strict=True)

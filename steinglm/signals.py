@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 import torch
-from scipy.stats import rankdata
 from torch import Tensor
 
 from steinglm.diagnostics import Measured, Name, across_units, layers, over_rows, tidy
@@ -60,6 +59,8 @@ def probe(h: Tensor, y: Tensor, h_new: Tensor, y_new: Tensor, task: str) -> Tens
 
 def _area(scores: Tensor, y: Tensor) -> Tensor:
     """The area under the ROC curve (K, C) of scores (K, n, C) for 0/1 responses, from the ranks (Mann and Whitney)."""
+    from scipy.stats import rankdata  # to import it takes a second, which a regression saves
+
     ranks = torch.from_numpy(rankdata(scores.numpy(), axis=1))
     positives, n = y.sum(1), y.shape[1]
     return ((ranks * y).sum(1) - positives * (positives + 1) / 2) / (positives * (n - positives))

@@ -1,6 +1,6 @@
 """Four small data sets that come with scikit-learn, in their original units."""
 
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
+from typing import Any
 
 from steinglm.datasets.dataset import Dataset
 
@@ -13,7 +13,7 @@ def diabetes() -> Dataset:
     >>> diabetes().X.shape
     (442, 10)
     """
-    table = load_diabetes(as_frame=True, scaled=False)
+    table = _load("diabetes", scaled=False)
     return Dataset(
         name="diabetes",
         X=table.data,
@@ -31,7 +31,7 @@ def breast_cancer() -> Dataset:
     >>> int(breast_cancer().y.sum())
     357
     """
-    table = load_breast_cancer(as_frame=True)
+    table = _load("breast_cancer")
     return Dataset(
         name="breast_cancer",
         X=table.data,
@@ -49,7 +49,7 @@ def digits() -> Dataset:
     >>> int(digits().y.max())
     9
     """
-    table = load_digits(as_frame=True)
+    table = _load("digits")
     return Dataset(
         name="digits",
         X=table.data,
@@ -67,7 +67,7 @@ def wine() -> Dataset:
     >>> wine().y.value_counts().sort_index().tolist()
     [59, 71, 48]
     """
-    table = load_wine(as_frame=True)
+    table = _load("wine")
     return Dataset(
         name="wine",
         X=table.data,
@@ -77,3 +77,9 @@ def wine() -> Dataset:
         "Repository, data set 109 (Aeberhard and Forina, 1992), CC BY 4.0",
         title="Wine",
     )
+
+
+def _load(name: str, **options: Any) -> Any:
+    from sklearn import datasets  # to import it takes a second, which other data do not need
+
+    return getattr(datasets, f"load_{name}")(as_frame=True, **options)
