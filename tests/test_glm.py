@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import FrozenInstanceError
-from functools import partial
 
 import numpy as np
 import pytest
@@ -104,7 +103,7 @@ def test_a_fit_that_stalls_warns_and_is_returned(monkeypatch: pytest.MonkeyPatch
     def impatient(**options: object) -> LogisticRegression:
         return LogisticRegression(**(options | {"max_iter": 1}))
 
-    monkeypatch.setattr(glm, "LogisticRegression", partial(impatient))
+    monkeypatch.setattr("sklearn.linear_model.LogisticRegression", impatient)
     with pytest.warns(ConvergenceWarning, match="had not converged at strength") as caught:
         fit = fitted("binary")
     assert len(caught) == 1
