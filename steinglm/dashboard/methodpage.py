@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from steinglm.dashboard import heatmaps, words
+from steinglm.dashboard import matrixmap, words
 from steinglm.dashboard.charts import Figure
 from steinglm.dashboard.explain import TOPICS
 from steinglm.dashboard.guard import plain
@@ -85,7 +85,7 @@ def score(own: LayerStep, experiment: Experiment, names: Sequence[str]) -> None:
             "By Stein's identity $M$ estimates the mean Hessian of the response, $E[\\nabla^2 g(h)]$: its range is "
             "spanned by the directions that the response depends on."
         )
-        figure = heatmaps.heatmap(
+        figure = matrixmap.heatmap(
             own.moment.numpy(), names, names, title="The moment M", note="inputs of the layer by inputs",
             across="input", down="input",
         )  # fmt: skip
@@ -102,7 +102,7 @@ def directions(own: LayerStep, experiment: Experiment, names: Sequence[str]) -> 
         st.markdown(
             f"Kept: $\\lambda$ = {', '.join(kept[:units])}. Left out: {', '.join(kept[units:]) or 'none'}."
         )
-        figure = heatmaps.heatmap(
+        figure = matrixmap.heatmap(
             own.V.numpy(), names, _units(units), title="The directions V", note="one column a unit",
             across="unit", down="input",
         )  # fmt: skip

@@ -8,11 +8,11 @@ import streamlit as st
 
 from steinglm.dashboard import controls, owntable
 from steinglm.dashboard.guard import plain
-from steinglm.dashboard.heatmap import heatmap, sentence
 from steinglm.dashboard.live import Panel, live
 from steinglm.dashboard.measure import task
 from steinglm.dashboard.panels import explain
 from steinglm.dashboard.sweepcontrols import AXIS_TITLES, COLOUR_TITLES
+from steinglm.dashboard.sweepmap import heatmap, sentence
 from steinglm.dashboard.toolbar import viewer
 from steinglm.engine import Engine
 from steinglm.experiment import TITLES, Experiment, metric_name

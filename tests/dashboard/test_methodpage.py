@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from steinglm.dashboard.heatmaps import heatmap
+from steinglm.dashboard.matrixmap import heatmap
 from steinglm.experiment import Experiment
 from steinglm.walkthrough import STEPS, code_of, functions, walk
 

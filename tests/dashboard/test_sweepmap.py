@@ -6,8 +6,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from steinglm.dashboard.heatmap import heatmap, hover, sentence
 from steinglm.dashboard.sweepcontrols import AXIS_TITLES
+from steinglm.dashboard.sweepmap import heatmap, hover, sentence
 from steinglm.settings import Experiment
 from steinglm.sweep import Axis, Sweep, table
 
