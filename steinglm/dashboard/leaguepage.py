@@ -8,10 +8,11 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from steinglm import link
+from steinglm.dashboard import controls
 from steinglm.dashboard.measure import title
 from steinglm.league import ranks, report, study
 from steinglm.league.verdict import effects, text, verdict
+from steinglm.link import View
 
 __all__ = ["Choice", "cells", "choices", "introduction", "missing", "standing", "why"]
 
@@ -152,7 +153,7 @@ def _open(table: pd.DataFrame, row: int, column: str) -> None:
     named = {own.title: name for name, own in study.ENTRIES.items()}
     dataset, depth, activation = table.index[row]
     experiment = study.opened(named.get(column, study.DEFAULT), dataset, int(depth), activation)
-    st.switch_page("compare.py", query_params=link.encode(experiment))
+    controls.go_to_compare(experiment, View())
 
 
 def _chosen(chosen: Choice) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from typing import Literal
 import streamlit as st
 
 from steinglm import datasets, link
-from steinglm.dashboard import caps, marks, panels, table, toolbar
+from steinglm.dashboard import caps, controls, marks, panels, table, toolbar
 from steinglm.dashboard.explain import TOPICS
 from steinglm.dashboard.guard import plain
 from steinglm.dashboard.live import Panel, live
@@ -92,7 +92,7 @@ def _way(lesson: Lesson, lessons: list[Lesson], experiment: Experiment, view: li
     if place + 1 < len(lessons):
         _go("Next", lessons[place + 1], ":material/arrow_forward:")
     if st.button("Open in Compare", type="tertiary", icon=":material/stacked_line_chart:"):
-        st.switch_page("compare.py", query_params=link.encode(experiment, view))
+        controls.go_to_compare(experiment, view)
 
 
 def _choices(lesson: Lesson) -> dict[str, str]:

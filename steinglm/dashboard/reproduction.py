@@ -7,10 +7,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from steinglm import link
-from steinglm.dashboard import charts
+from steinglm.dashboard import charts, controls
 from steinglm.dashboard.live import Panel, live
 from steinglm.dashboard.measure import title
+from steinglm.link import View
 from steinglm.paper import report, results, study, tables
 from steinglm.paper.claims import Claim, claims
 from steinglm.settings import Experiment
@@ -193,7 +193,7 @@ def _open(row: tuple[str, int], column: str) -> None:
     name, depth = row
     standardized = column == study.TITLES["steinglm_standardized"]
     experiment = Experiment(dataset=name, depth=depth, score="standardized" if standardized else "identity")
-    st.switch_page("compare.py", query_params=link.encode(experiment))
+    controls.go_to_compare(experiment, View())
 
 
 def _wide(lines: pd.DataFrame, chosen: Choice) -> tuple[pd.DataFrame, pd.DataFrame, list[tuple[str, int]]]:
