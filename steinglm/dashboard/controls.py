@@ -13,7 +13,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from steinglm import datasets, link
-from steinglm.dashboard import caps, owntable, presentation, workshop
+from steinglm.dashboard import caps, departure, owntable, presentation, workshop
 from steinglm.dashboard.explain import TOPICS
 from steinglm.dashboard.measure import directions, facts, title
 from steinglm.datasets.own import is_own
@@ -92,9 +92,8 @@ def go_to_compare(experiment: Experiment, view: View) -> None:
     """Leave this page for Compare, with this experiment in the controls."""
     query = link.encode(experiment, view)
     if is_own(experiment.dataset):  # no link holds it, but the controls know that it is chosen
-        st.session_state["link"] = query
-        st.switch_page("compare.py")
-    st.switch_page("compare.py", query_params=query)
+        st.session_state["link"], query = query, {}
+    departure.to_compare(query)
 
 
 def moved() -> None:

@@ -302,7 +302,9 @@ class View {
     parent.append(sheet, this.root);
     page.views.add(this);
     // While it is captured, so that Python hears of it before, or with, Streamlit's own request for the new address.
-    this.moved = () => this.data?.moves && this.keep("moved", Date.now());
+    // Not of a move to another page: a word from here would ask for this one again.
+    const { pathname } = location;
+    this.moved = () => this.data?.moves && location.pathname === pathname && this.keep("moved", Date.now());
     addEventListener("popstate", this.moved, true);
     this.ready = Promise.all([styled, loadPlotly(data.assets.plotly)]).then(([, Plotly]) => { page.Plotly = Plotly; });
   }

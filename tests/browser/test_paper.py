@@ -1,4 +1,4 @@
-"""The page Paper in a browser: filters are in the link, and a cell of its table opens its experiment."""
+"""The page Paper in a browser: filters are in the link, a cell of a table opens its experiment, and Back leads here."""
 
 from typing import TYPE_CHECKING
 
@@ -26,3 +26,8 @@ def test_filters_are_in_the_link_and_a_cell_opens_its_experiment(page: "Page", a
     cells.click(position={"x": 450, "y": 52}, delay=100)
     page.wait_for_url("**depth=20&score=identity**", timeout=PATIENCE)
     page.get_by_text("On Abalone, 20 layers of tanh").wait_for(timeout=PATIENCE)
+    page.go_back()
+    page.get_by_role("heading", name="20 layers").wait_for(timeout=PATIENCE)
+    page.locator('[data-test-script-state="notRunning"]').wait_for(timeout=PATIENCE)
+    assert "/paper?" in page.url
+    assert "depths=20" in page.url

@@ -26,7 +26,8 @@ def test_cells_fill_in_and_a_click_opens_one(page: "Page", app_url: str) -> None
     plot.click(
         position={"x": box["width"] * 5 / 6, "y": box["height"] / 6}
     )  # the last column of the last row
-    page.wait_for_url("**depth=4&alpha=2.0**", timeout=PATIENCE)
     page.get_by_text("On Diabetes, 4 layers of tanh").wait_for(timeout=PATIENCE)
+    assert page.url.endswith("/?v=1&dataset=diabetes&depth=4&alpha=2.0")
     page.go_back()
     page.get_by_role("button", name="Done").wait_for(timeout=PATIENCE)
+    assert page.url.endswith("/sweep?v=1&dataset=diabetes&x=alpha=0.5,1,2&y=depth=1,2,4")

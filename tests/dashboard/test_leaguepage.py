@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from steinglm import link
-from steinglm.dashboard import leaguepage
+from steinglm.dashboard import departure, leaguepage
 from steinglm.league import ranks, report, study
 from tests.league.made import ENVIRONMENT, made
 
@@ -61,16 +61,14 @@ def test_filters_reach_ranks_and_cells(rows: pd.DataFrame) -> None:
 def test_a_cell_opens_the_experiment_of_its_entry(
     rows: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    went: list[tuple[str, dict[str, str]]] = []
-    monkeypatch.setattr(
-        leaguepage.st, "switch_page", lambda page, query_params: went.append((page, query_params))
-    )
+    went: list[dict[str, str]] = []
+    monkeypatch.setattr(departure, "to_compare", went.append)
     table = ranks.cells(rows)
     place = list(table.index).index(("magic", 40, "relu"))
     leaguepage._open(table, place, "LSUV + GLM")
-    ((page, query),) = went
+    (query,) = went
     experiment, _, messages = link.decode(query)
-    assert (page, messages) == ("compare.py", [])
+    assert messages == []
     assert experiment == study.opened("lsuv_glm", "magic", 40, "relu")
     assert "lsuv" in experiment.methods and experiment.output == "glm"
 
