@@ -1,6 +1,7 @@
 """What lives as long as the server: the engine, started and stopped with it, and the feed of its runs."""
 
 import asyncio
+import gc
 import hashlib
 import re
 from base64 import b64encode
@@ -71,6 +72,7 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     torch.set_num_threads(1)  # sessions are threads already, and the workers want the cores
     await asyncio.to_thread(_engine.start)
     await asyncio.to_thread(_engine.submit, Experiment())
+    gc.freeze()  # what is imported by now is never garbage, and takes long to be looked through
     try:
         yield
     finally:
