@@ -25,7 +25,7 @@ from steinglm.glm import fit_output
 from steinglm.reports import InitReport, LayerReport
 from steinglm.sources import Batch, Source, source, validation_source
 from steinglm.steps import Rule, Step
-from steinglm.sums import Chunks
+from steinglm.sums import CHUNK_ELEMENTS, Chunks
 from steinglm.tracing import (
     Link,
     Reached,
@@ -49,7 +49,6 @@ __all__ = [
     "usable",
 ]
 
-SPREAD_ELEMENTS = 1 << 20  # numbers whose variance is taken in one piece
 NORMALIZATIONS = (_NormBase, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm, nn.LocalResponseNorm)
 COMPUTED = "its weight is computed from other parameters"
 NO_RULE = "the method has no rule for this kind of layer"
@@ -263,8 +262,8 @@ class _Spread:
         self.mean = self.squares = torch.zeros((), dtype=torch.float64)  # (k,), the latter of deviations
 
     def add(self, output: Tensor) -> None:
-        """Take another batch's output in, in pieces whose float64 copies are small beside it."""
-        size = max(1, SPREAD_ELEMENTS * len(output) // max(1, output.numel()))
+        """Take another batch's output in, in pieces whose float64 copies stay in the cache."""
+        size = max(1, CHUNK_ELEMENTS * len(output) // max(1, output.numel()))
         for part in output.split(size):
             self._merge(part.movedim(samples.unit_axis(self.layer), -1).flatten(0, -2).double())
 
