@@ -29,7 +29,10 @@ Side = Callable[[], None]  # trains for STEPS mini-batches
 
 def _networks(width: int, depth: int, count: int) -> list[nn.Sequential]:
     generator = torch.Generator().manual_seed(0)
-    return [glorot_normal_(build(width, width, depth, "tanh"), generator=generator) for _ in range(count)]  # type: ignore[misc]
+    models = [build(width, width, depth, "tanh") for _ in range(count)]
+    for model in models:
+        glorot_normal_(model, generator=generator)
+    return models
 
 
 def lockstep(rows: Rows, width: int, depth: int, networks: int = K) -> tuple[Side, int]:
@@ -138,7 +141,7 @@ def keras(rows: Rows, width: int, depth: int) -> tuple[Side, int]:
 
 
 def batches(rows: Rows) -> list[tuple[Tensor, Tensor]]:
-    return list(zip(rows.X[0].split(BATCH), rows.y[0].split(BATCH), strict=True))
+    return list(zip(rows.X[0].split(BATCH), rows.y[0, :, 0].split(BATCH), strict=True))
 
 
 def void(_: object) -> None:
@@ -158,7 +161,7 @@ def measure(width: int, depth: int) -> dict[str, float]:
     """Milliseconds a network and step, by side."""
     generator = torch.Generator().manual_seed(1)
     n = BATCH * STEPS
-    rows = Rows(torch.randn(1, n, width, generator=generator), torch.rand(1, n, generator=generator))
+    rows = Rows(torch.randn(1, n, width, generator=generator), torch.rand(1, n, 1, generator=generator))
     sides = {name: make(rows, width, depth) for name, (make, needs) in SIDES.items() if find_spec(needs)}
     times: dict[str, list[float]] = {name: [] for name in sides}
     for turn in range(ROUNDS + 1):
@@ -175,7 +178,7 @@ def growth() -> None:
     print(f"\ngrowth over K, 20 x 10, batch {BATCH}; ms a network and step")
     generator = torch.Generator().manual_seed(1)
     n = BATCH * STEPS
-    rows = Rows(torch.randn(1, n, 20, generator=generator), torch.rand(1, n, generator=generator))
+    rows = Rows(torch.randn(1, n, 20, generator=generator), torch.rand(1, n, 1, generator=generator))
     for networks in (1, 4, 10, 40, 160):
         train, _ = lockstep(rows, 20, 10, networks)
         times = []

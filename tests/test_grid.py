@@ -27,6 +27,12 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         yield running
 
 
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two alphas of them each, so that a sweep of twenty cells has two."""
+    monkeypatch.setattr("steinglm.sweep.settings.TOGETHER", 10)
+
+
 def follow(grid: Grid, until: Callable[[Grid], bool] = lambda grid: grid.over) -> pd.DataFrame:
     end = time.monotonic() + 300  # a worker starts first, on a busy machine
     while not until(grid):

@@ -34,7 +34,7 @@ AXES: dict[str, Callable[[str], Any]] = {
 WORDS = {"default": None, "auto": "auto"}
 OWN = ("alpha", "score")  # settings that some methods take and others do not
 MOST_VALUES = 40  # of an axis
-TOGETHER = 10  # experiments of a batch that are not trained
+TOGETHER = 30  # experiments of a batch that are not trained
 STACKED = 16  # networks of a batch that are trained
 
 

@@ -84,7 +84,8 @@ def test_batches_hold_every_experiment_once(colour: str, x: Axis) -> None:
 
 
 def test_depths_share_a_batch_before_training_and_a_stack_has_one_shape() -> None:
-    untrained = batches(Sweep(BASE, ALPHAS, DEPTHS))
+    depths = Axis("depth", tuple(range(1, 10)))
+    untrained = batches(Sweep(BASE, ALPHAS, depths))
     assert [len({cell.alpha for cell in batch.cells}) for batch in untrained] == [3, 1]
     trained = batches(Sweep(BASE, ALPHAS, DEPTHS, colour="final_loss"))
     assert [{cell.depth for cell in batch.cells} for batch in trained] == [{1}, {2}, {3}]
