@@ -29,17 +29,22 @@ PHASES = {  # what a phase does, for one method and for more
     "critical": ("stands on the critical line", "stand on the critical line"),
     "chaotic": ("is chaotic", "are chaotic"),
 }
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LOST = 1e4  # one that changes by more than this factor is said to vanish, or to explode
 
 
 def number(value: float) -> str:
     """Two significant digits, as a person would write them.
 
-    >>> number(0.93), number(0.00071), number(1234.5), number(3e-9)
-    ('0.93', '0.00071', '1,200', '3e-09')
+    >>> number(0.93), number(0.00071), number(1234.5)
+    ('0.93', '0.00071', '1,200')
+    >>> number(3e-9).replace("\u00a0", " ")
+    '3 × 10⁻⁹'
     """
     if value != 0 and (abs(value) < 1e-4 or abs(value) >= 1e5):
-        return f"{value:.1e}".replace(".0e", "e")
+        digits, exponent = f"{value:.1e}".replace(".0e", "e").split("e")
+        times = {"1": "", "-1": "-"}.get(digits, f"{digits}\u00a0×\u00a0")  # where no line may break
+        return f"{times}10{str(int(exponent)).translate(SUPERSCRIPT)}"
     return f"{float(f'{value:.2g}'):,.0f}" if abs(value) >= 99.5 else f"{value:.2g}"
 
 

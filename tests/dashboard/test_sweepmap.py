@@ -51,7 +51,7 @@ def test_colours_follow_the_logarithm_over_decades_and_part_at_1_for_chi() -> No
     far = heatmap(SWEEP, cells([0.0, 1e-30, 1.0]), AXIS_TITLES, COLOUR)
     assert far["data"][0]["z"][0] == pytest.approx([-8, -8, 0])
     assert far["data"][0]["zmin"] == -8
-    assert "up to 1e-08 all are alike" in far["layout"]["title"]["subtitle"]["text"]
+    assert "up to 10⁻⁸ all are alike" in far["layout"]["title"]["subtitle"]["text"]
     chi = Sweep(SWEEP.base, SWEEP.x, SWEEP.y, colour="chi_1")
     trace = heatmap(chi, cells([0.5, 1.0, 4.0], chi), AXIS_TITLES, "chi")["data"][0]
     assert trace["zmin"] == -trace["zmax"] == pytest.approx(-math.log10(4))

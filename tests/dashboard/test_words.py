@@ -58,11 +58,11 @@ def test_the_best_validation_loss_wins() -> None:
 
 NUMBERS = {
     0.0: "0",
-    0.00009: "9e-05",
+    0.00009: "9\u00a0×\u00a010⁻⁵",
     0.0123: "0.012",
     1.0: "1",
     99.6: "100",
-    123456.0: "1.2e+05",
+    123456.0: "1.2\u00a0×\u00a010⁵",
     -0.5: "-0.5",
 }
 
@@ -103,5 +103,5 @@ def test_gradients_are_told_on_their_way_back() -> None:
     rows = layers(steinglm=[1e-5, 1e-4], orthogonal=[1e-20, 1e-4])
     rows["quantity"] = rows["quantity"].replace("preactivation_variance", "gradient_variance")
     said = words.signal(rows, "gradient_variance")
-    lead = "Orthogonal's gradient variance falls from 0.0001 to 1e-20 by layer 1"
-    assert said == f"{lead}; SteinGLM's falls from 0.0001 to 1e-05."
+    lead = "Orthogonal's gradient variance falls from 0.0001 to 10⁻²⁰ by layer 1"
+    assert said == f"{lead}; SteinGLM's falls from 0.0001 to 10⁻⁵."
