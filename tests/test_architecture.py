@@ -30,7 +30,7 @@ LAYERS = [
     "worker run store cluster engine | export",
     "paper | link lessons | grid",
     "league",
-    "dashboard",
+    "dashboard | commands",
     "__main__",
 ]
 PLACES = {

@@ -10,6 +10,8 @@ import pytest
 from steinglm import __main__ as cli
 from steinglm import __version__
 from steinglm.__main__ import main
+from steinglm.commands import compare, sweep
+from steinglm.commands.options import experiment
 from steinglm.experiment import Experiment, summarize, train
 
 FAST = ["compare", "--dataset", "diabetes", "--depth", "2", "--epochs", "2"]
@@ -100,11 +102,11 @@ def test_csv_has_a_row_a_method(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_alpha_is_a_number_or_a_word(text: str, alpha: float | str | None) -> None:
     options = cli._parser().parse_args(["compare", "--alpha", text])
-    assert cli._experiment(options).alpha == alpha
+    assert experiment(options).alpha == alpha
 
 
 def test_without_options_it_is_the_default_experiment() -> None:
-    assert cli._experiment(cli._parser().parse_args(["compare"])) == Experiment()
+    assert experiment(cli._parser().parse_args(["compare"])) == Experiment()
 
 
 def test_every_setting_has_an_option() -> None:
@@ -112,7 +114,7 @@ def test_every_setting_has_an_option() -> None:
         --methods he_normal --output own --epochs 5 --batch-size 32 --learning-rate .01 --repeats 4 --seed 9
         --target-loss .5 --patience 6 --time-budget 60 --rows 500"""
     options = cli._parser().parse_args(line.split())
-    assert cli._experiment(options) == Experiment(
+    assert experiment(options) == Experiment(
         dataset="magic", depth=3, width=7, activation="relu", alpha="auto", score="gaussian", methods=("he_normal",),
         output="own", epochs=5, batch_size=32, learning_rate=0.01, repeats=4, seed=9, target_loss=0.5, patience=6,
         time_budget=60, rows=500,
@@ -167,7 +169,7 @@ def test_an_interruption_is_no_traceback(
     def interrupted(_: Experiment) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "train", interrupted)
+    monkeypatch.setattr(compare, "train", interrupted)
     assert main(FAST) == 130
     assert "steinglm: interrupted" in capsys.readouterr().err
 
@@ -223,7 +225,7 @@ def test_an_interrupted_sweep_says_that_it_goes_on(
     def interrupted(_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "_followed", interrupted)
+    monkeypatch.setattr(sweep, "_followed", interrupted)
     assert main(SWEEP) == 130
     assert "the same command goes on" in capsys.readouterr().err
 

@@ -1,0 +1,1 @@
+"""The commands of the terminal: each module adds its own to a parser, and runs it."""

@@ -1,0 +1,114 @@
+"""The options that commands share: an experiment's settings, and a table of one's own."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
+
+from steinglm import datasets
+from steinglm.datasets import hold
+from steinglm.datasets.own import Held
+from steinglm.experiment import Experiment
+from steinglm.mlp import ACTIVATIONS
+from steinglm.responses import TASKS
+from steinglm.settings import OUTPUTS
+from steinglm.stein import SCORES
+from steinglm.tables.choices import MISSING, TAILS, Choices
+from steinglm.tables.limits import Limits
+from steinglm.tables.loading import load_file
+from steinglm.tables.raw import Options
+
+__all__ = ["add_settings", "experiment", "listed", "own_table"]
+
+
+def listed(kind: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
+    """The type of an option that takes several values with commas."""
+
+    def values(text: str) -> tuple[Any, ...]:
+        return tuple(kind(part.strip()) for part in text.split(",") if part.strip())
+
+    values.__name__ = f"list of {kind.__name__}"  # argparse's messages name it
+    return values
+
+
+def _alpha(text: str) -> float | str | None:
+    return None if text == "default" else text if text == "auto" else float(text)
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """One option a setting of an experiment, and those of `own_table`."""
+    default = Experiment()
+    add = parser.add_argument
+    add("--dataset", default=default.dataset, metavar="NAME", help=", ".join(datasets.names()))
+    _add_table(parser)
+    add("--depth", type=int, default=default.depth, help="hidden layers")
+    add("--width", type=int, help="units a layer; None for min(features, 20)")
+    add("--activation", default=default.activation, metavar="NAME", help=", ".join(ACTIVATIONS))
+    add("--alpha", type=_alpha, default="default", help="a number, 'default' for 1/f'(0), or 'auto'")
+    add("--score", default=default.score, metavar="NAME", help=", ".join(SCORES))
+    add(
+        "--calibrate",
+        action=argparse.BooleanOptionalAction,
+        default=default.calibrate,
+        help="biases of SteinGLM's that center the pre-activations, or zero",
+    )
+    add(
+        "--output",
+        default=default.output,
+        metavar="NAME",
+        help=f"{', '.join(OUTPUTS)}: who gets a GLM output layer",
+    )
+    add("--epochs", type=int, default=default.epochs, help="passes over the training rows")
+    add("--batch-size", type=int, help="None for min(500, a fifth of the training rows)")
+    add("--learning-rate", type=float, default=default.learning_rate, help="of Adam")
+    add("--repeats", type=int, default=default.repeats, help="each with its own split and draws")
+    add("--rows", type=int, help="training rows that are used; None for all")
+    add("--seed", type=int, default=default.seed, help="determines everything random")
+    add("--target-loss", type=float, help="stop a network at this validation loss")
+    add("--patience", type=int, help="stop a network after so many epochs without a better validation loss")
+    add("--time-budget", type=float, help="stop after so many seconds of training")
+
+
+def _add_table(parser: argparse.ArgumentParser) -> None:
+    """The options of a file of one's own."""
+    own = parser.add_argument_group("your own table, in the place of --dataset")
+    add = own.add_argument
+    add("--data", metavar="FILE", help="CSV, Parquet, Arrow, Excel or OpenDocument")
+    add("--target", metavar="COLUMN", help="the response; guessed by its name or the last column")
+    add("--task", choices=TASKS, help="inferred from the target")
+    add("--missing", choices=MISSING, help="rows with missing values: drop them, or impute")
+    add("--tails", choices=TAILS, default="keep", help="inputs with heavy tails")
+    add("--leave-out", default="", metavar="COLUMNS", help="columns, with commas")
+    add("--delimiter", help="of a text file")
+    add("--decimal", choices=(".", ","), help="sign of a text file")
+    add("--no-header", dest="header", action="store_false", default=None, help="the first row holds no names")
+    add("--sheet", help="of a workbook")
+
+
+def own_table(options: argparse.Namespace) -> Held | None:
+    """The table of --data, held while the command runs, after its report on standard error."""
+    if options.data is None:
+        return None
+    read = Options(options.delimiter, options.header, options.decimal, options.sheet)
+    left_out = tuple(name.strip() for name in options.leave_out.split(",") if name.strip())
+    limits = Limits.from_environment()
+    choices = Choices(options.target, options.task, options.missing, options.tails, left_out)
+    cleaned = load_file(options.data, choices, read, replace(limits, kept_rows=limits.rows))
+    rows = f"{len(cleaned.dataset.y):,} of {cleaned.rows_read:,} rows, {cleaned.encoded} inputs"
+    print(
+        f"{cleaned.dataset.title}: {rows}, {cleaned.choices.target!r} by {cleaned.choices.task}",
+        file=sys.stderr,
+    )
+    for where, what in cleaned.report:
+        print(f"  {where}: {what}", file=sys.stderr)
+    return hold(cleaned.dataset)
+
+
+def experiment(options: argparse.Namespace, dataset: str | None = None) -> Experiment:
+    """The experiment of a command line; `dataset` stands for the table of --data."""
+    own = {field.name for field in fields(Experiment)}
+    settings = {name: value for name, value in vars(options).items() if name in own}
+    settings["dataset"] = dataset or options.dataset
+    settings["methods"] = tuple(name.strip() for name in options.methods.split(",") if name.strip())
+    return Experiment(**settings)
