@@ -22,11 +22,14 @@ SERVICES = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
 
 
 @contextmanager
-def by_hand(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]], str]]:
-    """The commands of compose.yaml with one scheduler, two workers and a dashboard: its URL, all processes, its log."""
+def by_hand(folder: Path, nice: str = "10") -> Iterator[tuple[str, list[subprocess.Popen[bytes]], str]]:
+    """The commands of compose.yaml with one scheduler, two workers and a dashboard: its URL, all processes, its log.
+
+    nice : of the workers; beside other tests' processes they would hardly run as they do in compose.yaml
+    """
     scheduler, dashboard = free_port(), free_port()
     own = {
-        "0.0.0.0": "127.0.0.1", "8786": str(scheduler), "/tmp": str(folder), "python": sys.executable,
+        "10": nice, "0.0.0.0": "127.0.0.1", "8786": str(scheduler), "/tmp": str(folder), "python": sys.executable,
         "tcp://scheduler:8786": f"tcp://127.0.0.1:{scheduler}",
         "--server.address=0.0.0.0": "--server.address=127.0.0.1",
         "--server.port=8501": f"--server.port={dashboard}",

@@ -51,7 +51,7 @@ def _rows(url: str) -> str:
 
 @pytest.mark.slow
 def test_the_services_train_a_run_although_a_worker_is_killed(tmp_path: Path) -> None:
-    with by_hand(tmp_path) as (url, processes, log):
+    with by_hand(tmp_path, nice="0") as (url, processes, log):
         wait(lambda: re.search(r'"next":[1-9]', _rows(url)) is not None, 300)
         busiest(processes[1:3]).kill()
         wait(lambda: '"state":"finished"' in _rows(url), 240)
