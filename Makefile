@@ -11,14 +11,14 @@ help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile
 
 run: .venv/run.stamp ## start the app in the browser; PORT=8502 for another port
-	$(VENV) -m streamlit run app.py --server.port=$(PORT) --server.showEmailPrompt=false
+	@echo 'The dashboard opens in the browser. Ctrl-C stops it.'
+	@trap 'exit 0' INT; $(VENV) -m streamlit run app.py --server.port=$(PORT) --server.showEmailPrompt=false
 
 # Files in their own order, the slow ones early: a long one at the end would leave the other workers idle.
 SPREAD := --dist loadfile --no-loadscope-reorder --durations=10
 
 test: .venv/test.stamp ## everything that CI runs: check and the tests
-	$(MAKE) --jobs=2 check unit
-	$(MAKE) browser
+	$(MAKE) --jobs=2 check unit; first=$$?; $(MAKE) browser && exit $$first
 
 # One thread a test worker: more than there are cores wait for one another.
 unit: .venv/test.stamp

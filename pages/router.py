@@ -3,8 +3,10 @@
 import streamlit as st
 
 from steinglm.dashboard import controls
+from steinglm.league import report
 
 st.set_page_config(page_title="steinglm", page_icon="steinglm/dashboard/icon.svg", layout="wide")
+league = st.Page("league.py", title="League", icon=":material/leaderboard:")
 page = st.navigation(
     [
         st.Page("compare.py", title="Compare", icon=":material/stacked_line_chart:", default=True),
@@ -15,7 +17,7 @@ page = st.navigation(
         st.Page("sweep.py", title="Sweep", icon=":material/grid_on:"),
         st.Page("images.py", title="Images", icon=":material/image_search:"),
         st.Page("paper.py", title="Paper", icon=":material/article:"),
-        st.Page("league.py", title="League", icon=":material/leaderboard:"),
+        *([league] if report.kept() else []),
         st.Page("glossary.py", title="Glossary", icon=":material/menu_book:"),
     ],
     position="top",

@@ -195,7 +195,7 @@ def _main_settings() -> None:
     if st.button("Your own table …", icon=":material/upload_file:", type="tertiary"):
         st.switch_page("data.py")
     st.slider("Depth", *_whole("depth"), key="depth", help=about["depth"])
-    st.selectbox("Activation", tuple(ACTIVATIONS), key="activation", help=about["activation"])
+    activation = st.selectbox("Activation", tuple(ACTIVATIONS), key="activation", help=about["activation"])
     named = ALPHA_TITLES.__getitem__
     kinds = tuple(ALPHA_TITLES)
     st.segmented_control(
@@ -203,6 +203,8 @@ def _main_settings() -> None:
     )
     if st.session_state["alpha_kind"] == "number":
         _number("alpha", "alpha", about["alpha"], step=0.1)
+    elif st.session_state["alpha_kind"] == "default" and ACTIVATIONS[activation].slope is None:
+        st.caption(f"{activation} has no slope at 0: alpha is found as by auto.")
     named, every = TITLES.__getitem__, tuple(INITIALIZERS)
     st.pills(
         "Methods", every, key="methods", format_func=named, selection_mode="multi", help=about["methods"]

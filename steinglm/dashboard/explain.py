@@ -74,8 +74,8 @@ TOPICS: dict[str, Topic] = {
     ),
     "spectrum": Topic(
         "Eigenvalue spectrum",
-        "The eigenvalues of the cross-moment $M = \\frac1n \\sum_i y_i\\,S_2(h_i)$ between a layer's input and the response, "
-        "by rank of their magnitude, with their signs. Its eigenvectors are SteinGLM's weights. A few eigenvalues that "
+        "The eigenvalues of the cross-moment $M = \\frac1n \\sum_i y_i\\,S_2(h_i)$ between a layer's input and the response "
+        "(less its mean, but for the score *identity*), by rank of their magnitude, with their signs. Its eigenvectors are SteinGLM's weights. A few eigenvalues that "
         "stand out mean that the response depends on few directions, which the layer can find; a flat spectrum means that "
         "the second-order score sees nothing to choose by. Choose the layer with the slider, and the singular values of "
         "the weights or all layers beside it.",
@@ -92,7 +92,7 @@ TOPICS: dict[str, Topic] = {
     "data": Topic(
         "Data",
         "The paper's ten data sets, four of scikit-learn's, and synthetic multi-index models $y = g(B^\\top x)$ whose true "
-        "directions $B$ are known. Rows with missing values are dropped, categories become one column a level, inputs are "
+        "directions $B$ are known. Rows with missing values are dropped (of your own table, as you choose), categories become one column a level, inputs are "
         "standardized on the training part, a regression response is scaled to $[0, 1]$. A fifth of the rows is for the "
         "test, a fifth of the rest for validation.",
     ),

@@ -185,12 +185,12 @@ def learning(history: pd.DataFrame) -> str:
         .sort_values()
     )
     first = str(best.index[0])
-    when = f"After {epoch} epoch{'' if epoch == 1 else 's'}"
-    lead = f"{when} {_title(first)} has the lowest validation loss, {number(float(best.iloc[0]))}"
+    when = f"In {epoch} epoch{'' if epoch == 1 else 's'}"
+    lead = f"{when} {_title(first)} came to the lowest validation loss, {number(float(best.iloc[0]))}"
     if len(best) == 1:
         return f"{lead}."
     last = str(best.index[-1])
-    return f"{lead}; {_title(last)} has the highest, {number(float(best.iloc[-1]))}."
+    return f"{lead}; {_title(last)} came no lower than {number(float(best.iloc[-1]))}."
 
 
 def headline(

@@ -97,7 +97,7 @@ def test_train_grows_the_curves_and_ends_with_a_table(page: "Page", app_url: str
     losses = [curve for curve in points(page, LEARNING) if len(curve) == 31]
     assert len(losses) == 8  # training and validation of four methods, epochs 0 to 30
     assert all(min(curve) > 0 for curve in losses)
-    page.get_by_text("has the lowest validation loss").wait_for(timeout=PATIENCE)
+    page.get_by_text("came to the lowest validation loss").wait_for(timeout=PATIENCE)
 
 
 def test_it_works_by_keyboard(page: "Page", app_url: str) -> None:

@@ -89,6 +89,14 @@ def test_a_move_whose_word_comes_after_its_address_is_followed(compare: AppTest)
     assert app.query_params["depth"] == "2"
 
 
+def test_an_activation_without_a_slope_at_0_says_which_alpha_is_taken(compare: AppTest) -> None:
+    compare.query_params.update({"v": "1", "dataset": "diabetes", "depth": "2", "activation": "relu"})
+    app = compare.run()
+    assert any("relu has no slope at 0" in caption.value for caption in app.caption)
+    app.selectbox(key="activation").set_value("tanh").run()
+    assert not any("no slope" in caption.value for caption in app.caption)
+
+
 @pytest.mark.parametrize("depth", ["0", "-1", "1000000000", "<b>", "nan", "1e3"])
 def test_a_hostile_link_falls_back_with_a_message(compare: AppTest, depth: str) -> None:
     compare.query_params.update({"v": "1", "dataset": "diabetes", "depth": depth})

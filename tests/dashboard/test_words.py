@@ -52,8 +52,8 @@ def test_the_best_validation_loss_wins() -> None:
     losses = [("steinglm", 1, 0.2), ("steinglm", 2, 0.3), ("he_normal", 2, 0.25)]
     rows = [(method, 0, epoch, "validation_loss", value) for method, epoch, value in losses]
     history = pd.DataFrame(rows, columns=["method", "repeat", "epoch", "quantity", "value"])
-    lead = "After 2 epochs SteinGLM has the lowest validation loss, 0.2"
-    assert words.learning(history) == f"{lead}; He normal has the highest, 0.25."
+    lead = "In 2 epochs SteinGLM came to the lowest validation loss, 0.2"
+    assert words.learning(history) == f"{lead}; He normal came no lower than 0.25."
 
 
 NUMBERS = {
