@@ -7,9 +7,8 @@ from steinglm.dashboard.guard import guarded
 
 with guarded():
     st.title("Which start is the best?")
-    if not leaguepage.missing():
-        leaguepage.introduction()
-        chosen = leaguepage.choices()
-        leaguepage.standing(chosen)
-        leaguepage.why()
-        leaguepage.cells(chosen)
+    leaguepage.introduction()
+    chosen = leaguepage.choices()
+    leaguepage.standing(chosen)
+    leaguepage.why()
+    leaguepage.cells(chosen)

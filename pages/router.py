@@ -17,7 +17,7 @@ page = st.navigation(
         st.Page("sweep.py", title="Sweep", icon=":material/grid_on:"),
         st.Page("images.py", title="Images", icon=":material/image_search:"),
         st.Page("paper.py", title="Paper", icon=":material/article:"),
-        *([league] if report.kept() else []),
+        *([league] if report.kept() else []),  # the rows of a league are not in every version
         st.Page("glossary.py", title="Glossary", icon=":material/menu_book:"),
     ],
     position="top",

@@ -14,7 +14,7 @@ from steinglm.league import ranks, report, study
 from steinglm.league.verdict import effects, text, verdict
 from steinglm.link import View
 
-__all__ = ["Choice", "cells", "choices", "introduction", "missing", "standing", "why"]
+__all__ = ["Choice", "cells", "choices", "introduction", "standing", "why"]
 
 BEST = "background-color: rgba(0, 114, 178, 0.18); font-weight: 600"
 MEASURES = {"regression": "RMSE, lower is better", "binary": "AUC, higher is better"}
@@ -28,18 +28,6 @@ class Choice:
     names: tuple[str, ...]
     depths: tuple[int, ...]
     activations: tuple[str, ...]
-
-
-def missing() -> bool:
-    """Say how to get the league's rows, where none come with the library; whether that is so."""
-    if report.kept() is not None:
-        return False
-    st.info(
-        "The league's rows do not come with this version. `python -m steinglm league` runs it, whole or in part, and "
-        "writes rows, ranks and verdict into a folder; copied to `steinglm/league/`, they are shown here.",
-        icon=":material/info:",
-    )
-    return True
 
 
 def introduction() -> None:
