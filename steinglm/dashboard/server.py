@@ -26,6 +26,7 @@ from steinglm.experiment import Experiment
 
 __all__ = ["engine", "feed", "lifespan", "middleware", "routes"]
 
+COLLECT_EVERY = 60  # seconds
 COLUMNS = ("method", "repeat", "epoch", "quantity", "value")
 
 
@@ -66,6 +67,13 @@ def engine() -> Engine:
     return _engine
 
 
+async def _collect() -> None:
+    """Let go of what ended sessions have left, in the place of Streamlit's collection after every script."""
+    while True:
+        await asyncio.sleep(COLLECT_EVERY)
+        await asyncio.to_thread(gc.collect)
+
+
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[None]:
     """Run the engine beside the server, and have the first page's experiment trained before anybody asks."""
@@ -73,9 +81,11 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     await asyncio.to_thread(_engine.start)
     await asyncio.to_thread(_engine.submit, Experiment())
     gc.freeze()  # what is imported by now is never garbage, and takes long to be looked through
+    collecting = asyncio.create_task(_collect())
     try:
         yield
     finally:
+        collecting.cancel()
         await asyncio.to_thread(_engine.stop)
 
 
