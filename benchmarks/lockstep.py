@@ -1,8 +1,9 @@
 """The lock-step trainer against other ways to train K networks: milliseconds a network and step, all in one run.
 
-One by one is what a user of torch would write; torch.func.vmap and jax.vmap train the K networks as one; Keras is the
-paper's own way, one by one. JAX and Keras are left out where they are not installed (requirements-bench.txt). All sides
-train on the same rows, in alternation, and the medians of the rounds are compared.
+"GEMMs alone" is the limit: the batched products of our step and nothing else. One by one is what a user of torch would
+write; torch.func.vmap and jax.vmap train the K networks as one; Keras is the paper's own way, one by one. JAX and Keras
+are left out where they are not installed (requirements-bench.txt). All sides train on the same rows, in alternation, and
+the medians of the rounds are compared.
 
     python benchmarks/lockstep.py
 """
@@ -50,6 +51,25 @@ def lockstep(rows: Rows, width: int, depth: int, networks: int = K) -> tuple[Sid
     )
     next(epochs)  # epoch 0 is before training
     return lambda: void(next(epochs)), networks
+
+
+def gemms(_: Rows, width: int, depth: int) -> tuple[Side, int]:
+    """The products of our step: a layer's output, the gradient of its weights and, but for the first, of its input."""
+    generator = torch.Generator().manual_seed(0)
+    W = [torch.randn(K, width, width, generator=generator) / width**0.5 for _ in range(depth)]
+    h = [torch.randn(K, width, BATCH, generator=generator) for _ in range(depth + 1)]
+    found, before = torch.empty_like(W[0]), torch.empty_like(h[0])
+
+    def train() -> None:
+        for _ in range(STEPS):
+            for i in range(depth):
+                torch.bmm(W[i].mT, h[i], out=h[i + 1])
+            for i in reversed(range(depth)):
+                torch.bmm(h[i], h[i + 1].mT, out=found)
+                if i:
+                    torch.bmm(W[i], h[i + 1], out=before)
+
+    return train, K
 
 
 def one_by_one(rows: Rows, width: int, depth: int) -> tuple[Side, int]:
@@ -150,6 +170,7 @@ def void(_: object) -> None:
 
 SIDES: dict[str, tuple[Callable[[Rows, int, int], tuple[Side, int]], str]] = {
     "lock-step": (lockstep, "torch"),
+    "GEMMs alone": (gemms, "torch"),
     "one by one": (one_by_one, "torch"),
     "torch vmap": (torch_vmap, "torch"),
     "JAX vmap": (jax_vmap, "jax"),

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.overrides import TorchFunctionMode
 
+from steinglm import rational
 from steinglm.exceptions import InvalidInputError, SteinGLMError
 from steinglm.mlp import ACTIVATIONS, activation_of
 from steinglm.samples import LAYERS, Layer
@@ -71,6 +72,16 @@ class _Overhearing(TorchFunctionMode):
         other = name == "elu" and kwargs.get("alpha", [*args, 1.0][1]) != 1
         if name in ACTIVATIONS and not other:
             self.events.append(name)
+        return func(*args, **kwargs)
+
+
+class _FasterTanh(TorchFunctionMode):
+    """Computes tanh as the trainer does, which takes half of the time; without gradients, so for passes alone."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func in (torch.tanh, Tensor.tanh) and not kwargs and args[0].is_cpu:
+            return rational.tanh(args[0], out=torch.empty_like(args[0]))
         return func(*args, **kwargs)
 
 
@@ -168,7 +179,7 @@ def undisturbed(model: nn.Module) -> Iterator[None]:
     try:
         for module, _ in modes:
             module.training = module.training and isinstance(module, _NormBase)
-        with torch.random.fork_rng([device] if device.type == "cuda" else []), torch.no_grad():
+        with torch.random.fork_rng([device] if device.type == "cuda" else []), torch.no_grad(), _FasterTanh():
             yield
     finally:
         random.setstate(streams[0])

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from steinglm import rational
 from steinglm.exceptions import InvalidInputError
 from steinglm.init import INITIALIZERS, glorot_normal_, stein_glm_
 from tests import reference
@@ -284,3 +285,30 @@ def test_baselines_need_no_data() -> None:
     model = nn.Sequential(nn.Linear(3, 2), nn.Tanh(), nn.Linear(2, 2))
     glorot_normal_(model)
     assert bool((state(model)["0.weight"] != 0).all())
+
+
+@pytest.mark.parametrize(
+    "spelling", [torch.tanh, Tensor.tanh, nn.functional.tanh], ids=["torch", "method", "F"]
+)
+def test_however_tanh_is_spelled_it_is_the_faster_one_while_initializing_and_torchs_own_afterwards(
+    spelling: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.last = nn.Linear(4, 4), nn.Linear(4, 1)
+
+        def forward(self, x: Tensor) -> Tensor:
+            out: Tensor = self.last(spelling(self.first(x)))
+            return out
+
+    taken = []
+    faster = rational.tanh
+    monkeypatch.setattr(rational, "tanh", lambda a, out: taken.append(a.numel()) or faster(a, out=out))
+    X, y = sample(n=rational.FEWEST)
+    model = Net()
+    stein_glm_(model, X.float(), y.float(), task="regression")
+    assert 4 * len(X) in taken
+    met = len(taken)
+    model(X.float()).sum().backward()  # with gradients, and by torch
+    assert len(taken) == met

@@ -44,3 +44,22 @@ def test_few_or_double_numbers_are_torchs_own() -> None:
     few, double = torch.linspace(-3, 3, rational.FEWEST - 1), torch.linspace(-3, 3, N, dtype=torch.float64)
     for x in (few, double):
         assert torch.equal(rational.tanh(x, out=torch.empty_like(x)), torch.tanh(x))
+
+
+def test_pieces_and_images_with_channels_last_are_taken_as_they_lie() -> None:
+    x = torch.randn(130, 9, 30, 30, generator=torch.Generator().manual_seed(0))
+    assert x.numel() > rational.PIECE
+    last = x.to(memory_format=torch.channels_last)
+    for a in (x, last):
+        y = rational.tanh(a, out=torch.empty_like(a))
+        assert y.stride() == a.stride()
+        torch.testing.assert_close(y, torch.tanh(x), rtol=5e-7, atol=0)
+
+
+def test_what_has_gaps_or_another_order_than_its_result_is_right() -> None:
+    x = torch.randn(130, 9, 30, 30, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(
+        rational.tanh(x[:, ::2], out=torch.empty(130, 5, 30, 30)), torch.tanh(x[:, ::2])
+    )
+    other = torch.empty(x.shape).to(memory_format=torch.channels_last)
+    torch.testing.assert_close(rational.tanh(x, out=other), torch.tanh(x))

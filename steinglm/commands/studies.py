@@ -61,7 +61,7 @@ def add_league(commands: Any) -> None:
     add("--depths", type=listed(int), default=entries.DEPTHS, help="with commas")
     add("--activations", type=listed(str), default=entries.ACTIVATIONS, help="with commas")
     add("--repeats", type=int, default=entries.REPEATS, help="each with its own split and draws")
-    add("--epochs", type=int, default=entries.EPOCHS, help="the paper takes 200")
+    add("--epochs", type=int, help="the paper takes 200; None for about 1,000 steps, at most 100 epochs")
     add("--folder", type=Path, default=Path("league"), help="where rows, environment and report are written")
     add("--scheduler", default="", metavar="ADDRESS", help="of an existing Dask cluster, tcp://host:port")
 

@@ -61,12 +61,14 @@ def about(rows: pd.DataFrame, environment: Mapping[str, Any]) -> str:
     """What was run, in sentences."""
     ends = rows[rows["quantity"] == "test_metric"]
     epochs = sorted({each["epochs"] for each in environment["experiments"]})
+    several = f"{epochs[0]} to {epochs[-1]} epochs, fewer the more rows the data set has"
     return (
         f"{len(ends):,} networks: {ends['entry'].nunique()} entries, "
         f"{count(ends['dataset'], 'data set')}, {count(ends['depth'], 'depth')}, "
         f"{count(ends['activation'], 'activation')}, {count(ends['repeat'], 'repeat')} with splits of their own. Each "
-        f"is trained for {' or '.join(map(str, epochs))} epochs (the paper takes 200), and the test metric is that of "
-        "the best validation epoch. Alpha is the library's default: 1/f'(0), or a variance of 1 in each layer for relu."
+        f"is trained for {several if len(epochs) > 1 else f'{epochs[0]} epochs'} (the paper takes 200), "
+        "and the test metric is that of the best validation epoch. Alpha is the library's default: 1/f'(0), or a "
+        "variance of 1 in each layer for relu."
     )
 
 

@@ -1,7 +1,11 @@
 """The league is every entry once in every cell, in stacks that fit into memory, and each can be opened."""
 
+import math
+from dataclasses import replace
+
 import pytest
 
+from steinglm.datasets import load, prepare
 from steinglm.exceptions import InvalidInputError
 from steinglm.league import study
 from steinglm.settings import Experiment
@@ -25,7 +29,16 @@ def test_the_league_is_every_entry_in_every_cell_once() -> None:
     assert {name for *_, name, _ in every} == set(study.ENTRIES)
     assert {f"steinglm_{score}" for score in SCORES} < set(study.ENTRIES)
     assert max(len(e.methods) * e.repeats for e in experiments) <= 40
-    assert {(e.epochs, e.alpha) for e in experiments} == {(100, None)}
+    assert {(e.dataset, e.epochs, e.alpha) for e in experiments} == {
+        (name, epochs, None) for name, epochs in study.EPOCHS.items()
+    }
+
+
+@pytest.mark.parametrize("name", [name for name in study.NAMES if name != "parkinsons"])  # not embedded
+def test_a_data_set_is_trained_for_a_thousand_steps_or_a_hundred_epochs(name: str) -> None:
+    rows = len(prepare(load(name), 0).y_train)
+    steps = math.ceil(rows / Experiment().batch_rows(rows))
+    assert study.EPOCHS[name] == min(100, round(1000 / steps))
 
 
 def test_a_part_of_it() -> None:
@@ -53,6 +66,7 @@ def test_an_entry_opens_as_the_experiment_that_it_ran_in(name: str) -> None:
     experiment = study.opened(name, "magic", 40, "relu")
     assert name in {study.entry(experiment, method) for method in experiment.methods}
     assert (experiment.dataset, experiment.depth, experiment.activation) == ("magic", 40, "relu")
+    assert experiment in [replace(own, repeats=1) for own in study.experiments()]
 
 
 def test_rows_hold_the_ends() -> None:
