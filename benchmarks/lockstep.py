@@ -2,8 +2,8 @@
 
 "GEMMs alone" is the limit: the batched products of our step and nothing else. One by one is what a user of torch would
 write; torch.func.vmap and jax.vmap train the K networks as one; Keras is the paper's own way, one by one. JAX and Keras
-are left out where they are not installed (requirements-bench.txt). All sides train on the same rows, in alternation, and
-the medians of the rounds are compared.
+are left out where they are not installed (requirements-bench.txt). All sides train on the same rows, in alternation,
+and the medians of the rounds are compared.
 
     python benchmarks/lockstep.py
 """
