@@ -7,11 +7,12 @@ unless there is something to do. This module imports neither torch nor the train
 the scheduler imports it too.
 """
 
+import ctypes
 import os
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from importlib import import_module
 from typing import Any, cast
@@ -157,6 +158,13 @@ def run(
     finally:
         control.flush()
         del _controls[orders, name]
+        _return_memory()
+
+
+def _return_memory() -> None:
+    """Give the system what the allocator keeps for a next step; only glibc has a word for it."""
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _train(experiment: dict[str, Any], trainer: str, control: Control, table: Any) -> Any:

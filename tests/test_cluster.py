@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from steinglm import cluster
 from steinglm.engine import Engine, Settings
 from steinglm.exceptions import EngineError, InvalidInputError
 from steinglm.experiment import Experiment
@@ -37,6 +38,7 @@ def test_a_killed_server_leaves_no_process_and_no_half_run(tmp_path: Path) -> No
     code = """
 import sys, time
 from pathlib import Path
+from steinglm import cluster
 from steinglm.engine import Engine, Settings
 from steinglm.experiment import Experiment
 engine = Engine(Settings(workers=1, store=Path(sys.argv[1]), scheduler=""), trainer="tests.fake_runs:train").start()
@@ -71,6 +73,14 @@ def test_our_own_cluster_listens_on_loopback_only_and_leaves_ctrl_c_to_us(tmp_pa
     assert len(listening) >= 4
     assert set(listening) == {"127.0.0.1"}
     assert os.getpgid(0) not in groups
+
+
+def test_a_worker_keeps_the_memory_of_a_step_for_the_next(tmp_path: Path) -> None:
+    with Engine(Settings(workers=1, store=tmp_path, scheduler=""), trainer=FAKE) as engine:
+        engine.submit(fresh()).result(60)
+        environments = [p.environ() for p in psutil.Process().children(recursive=True)]
+    assert len(environments) >= 3  # the scheduler, the worker's nanny, the worker
+    assert all(own[name] == value for own in environments for name, value in cluster.ALLOCATOR.items())
 
 
 def test_no_scheduler_at_the_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """The options that commands share: an experiment's settings, and a table of one's own."""
 
 import argparse
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -9,6 +10,7 @@ from typing import Any
 from steinglm import datasets
 from steinglm.datasets import hold
 from steinglm.datasets.own import Held
+from steinglm.engine import Engine, Settings
 from steinglm.experiment import Experiment
 from steinglm.mlp import ACTIVATIONS
 from steinglm.responses import TASKS
@@ -19,7 +21,7 @@ from steinglm.tables.limits import Limits
 from steinglm.tables.loading import load_file
 from steinglm.tables.raw import Options
 
-__all__ = ["add_settings", "experiment", "listed", "own_table"]
+__all__ = ["add_settings", "engine", "experiment", "listed", "own_table"]
 
 
 def listed(kind: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
@@ -112,3 +114,8 @@ def experiment(options: argparse.Namespace, dataset: str | None = None) -> Exper
     settings["dataset"] = dataset or options.dataset
     settings["methods"] = tuple(name.strip() for name in options.methods.split(",") if name.strip())
     return Experiment(**settings)
+
+
+def engine(**settings: Any) -> Engine:
+    """An engine of the command's own: the machine may sleep meanwhile, and each run takes the time that it needs."""
+    return Engine(replace(Settings(), idle_seconds=math.inf, turn_seconds=math.inf, **settings))

@@ -1,11 +1,10 @@
 """`paper` and `league`: studies that take hours, through an engine, and go on where they were."""
 
 import argparse
-import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from steinglm.commands.options import engine as own_engine
 from steinglm.commands.options import listed
 from steinglm.engine import Engine, Settings
 from steinglm.league import report as standings
@@ -67,11 +66,9 @@ def add_league(commands: Any) -> None:
 
 
 def _engine(options: argparse.Namespace, experiments: int = 0) -> Engine:
-    # The machine may sleep meanwhile; and a run that is finished is kept, so one after the other.
-    settings = replace(Settings(), idle_seconds=math.inf, turn_seconds=math.inf)
-    if options.scheduler:
-        settings = replace(settings, scheduler=options.scheduler)
-    return Engine(replace(settings, store_runs=max(settings.store_runs, experiments)))
+    """An engine whose store has room for all experiments of a study."""
+    scheduler = {"scheduler": options.scheduler} if options.scheduler else {}
+    return own_engine(store_runs=max(Settings().store_runs, experiments), **scheduler)
 
 
 def _league(options: argparse.Namespace) -> None:

@@ -1,18 +1,15 @@
 """`sweep`: two settings varied, a quantity as a grid."""
 
 import argparse
-import math
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from tqdm import tqdm
 
-from steinglm.commands.options import add_settings, experiment, own_table
-from steinglm.engine import Engine, Settings
+from steinglm.commands.options import add_settings, engine, experiment, own_table
 from steinglm.exceptions import InvalidInputError
 from steinglm.experiment import TITLES, Experiment
 from steinglm.export import as_csv, as_parquet
@@ -59,8 +56,8 @@ def _sweep(options: argparse.Namespace) -> None:
     form = {".csv": as_csv, ".parquet": as_parquet}.get("" if options.out is None else options.out.suffix)
     if options.out is not None and form is None:
         raise InvalidInputError("out", "a name that ends in .csv or .parquet", options.out.name, "rename it")
-    with Engine(replace(Settings(), idle_seconds=math.inf, turn_seconds=math.inf)) as engine:
-        rows = _followed(Grid(sweep, engine))
+    with engine() as its:
+        rows = _followed(Grid(sweep, its))
     print(f"{sweep.colour}, {TITLES[sweep.method]}; {sweep.y.name} down, {sweep.x.name} across")
     print(pivot(sweep, rows).to_string(float_format="{:.4g}".format, na_rep="-"))
     for error, own in rows[rows["error"] != ""].groupby("error", sort=False):
