@@ -13,4 +13,5 @@ with guarded():
     reproduction.table(chosen)
     reproduction.trajectories(chosen)
     reproduction.ablation(chosen)
+    reproduction.images(chosen)
     reproduction.times()

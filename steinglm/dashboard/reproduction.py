@@ -11,11 +11,13 @@ from steinglm.dashboard import charts, controls
 from steinglm.dashboard.live import Panel, live
 from steinglm.dashboard.measure import title
 from steinglm.link import View
-from steinglm.paper import report, results, study, tables
+from steinglm.paper import mnist, report, results, study, tables
 from steinglm.paper.claims import Claim, claims
 from steinglm.settings import Experiment
 
-__all__ = ["Choice", "ablation", "choices", "introduction", "table", "times", "trajectories", "verdicts"]
+__all__ = [
+    "Choice", "ablation", "choices", "images", "introduction", "table", "times", "trajectories", "verdicts",
+]  # fmt: skip
 
 TASKS = {"regression": "Regression", "binary": "Two classes"}
 MEASURES = {"regression": "RMSE, lower is better", "binary": "AUC, higher is better"}
@@ -169,6 +171,41 @@ def ablation(chosen: Choice) -> None:
     st.dataframe(wide.style.apply(lambda _: best, axis=None), hide_index=True)
 
 
+def images(chosen: Choice) -> None:
+    """Figure 5: what holds of images, a chart a pair of digits, and where the losses and the test images stand."""
+    rows, environment = results.kept_images()
+    st.header("Figure 5: images")
+    st.markdown(mnist.about(rows, environment))
+    for sentence, verdict, evidence in _image_claims():
+        with st.expander(f"{VERDICTS[verdict]}: {sentence}"):
+            st.markdown("\n".join(f"- {each}" for each in evidence))
+    st.caption(
+        "One-sided Wilcoxon signed-rank tests over pairs and repeats, Holm-corrected. The charts: training "
+        "cross-entropy by epoch, mean over the repeats; epoch 0 is before training."
+    )
+    rows = rows[rows["method"].isin(chosen.methods)]
+    curves = mnist.mean_losses(rows)
+    panels = [
+        Panel(
+            name,
+            charts.trajectories(curves[curves["dataset"] == name], mnist.title(name), True),
+            f"Training losses by epoch of networks that tell {mnist.title(name)} apart.",
+        )
+        for name in curves["dataset"].unique()
+    ]
+    live(panels, key="images")
+    table = mnist.ends(rows)
+    shown = table.rename(columns=lambda name: name[0].upper() + name[1:])
+    numbers = {
+        name: st.column_config.NumberColumn(format="%.4f" if name.startswith("Test") else "%.4g")
+        for name in shown.columns[2:]
+    }
+    st.dataframe(
+        shown, hide_index=True, height="content", column_config=numbers,
+        alt="Losses and test metrics by pair of digits and method",
+    )  # fmt: skip
+
+
 def times() -> None:
     """What an initialization takes against an epoch, and the fit of the complexity."""
     _, environment = results.kept()
@@ -241,6 +278,11 @@ def _evidence(claim: Claim) -> pd.DataFrame:
 @cache
 def _claims() -> list[Claim]:
     return claims(results.kept()[0])
+
+
+@cache
+def _image_claims() -> list[tuple[str, str, list[str]]]:
+    return mnist.claims(results.kept_images()[0])
 
 
 @cache

@@ -151,8 +151,9 @@ def opened(name: str, dataset: str, depth: int, activation: str) -> Experiment:
         and fits_output(own.method, kind.output) == own.glm
         and own.score in (None, kind.score)
     )
-    own = {"dataset": dataset, "depth": depth, "activation": activation, "epochs": EPOCHS[dataset]}
-    return replace(kind, **own, repeats=1)
+    return replace(
+        kind, dataset=dataset, depth=depth, activation=activation, epochs=EPOCHS[dataset], repeats=1
+    )
 
 
 def rows(result: Result) -> pd.DataFrame:

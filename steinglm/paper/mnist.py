@@ -24,13 +24,18 @@ from steinglm.styles import STYLES
 __all__ = [
     "EPOCHS",
     "Faster",
+    "about",
+    "claims",
+    "ends",
     "experiments",
     "faster",
     "figure",
     "losses",
     "markdown",
+    "mean_losses",
     "name",
     "rows",
+    "title",
     "work",
 ]
 
@@ -134,30 +139,75 @@ def _verdict(found: Sequence[Faster]) -> str:
     return "holds" if all(clear) else "holds partly" if any(clear) else "does not hold"
 
 
+def claims(rows: pd.DataFrame) -> list[tuple[str, str, list[str]]]:
+    """What the paper says of images, for each of SteinGLM's scores that was run: sentence, verdict and evidence."""
+    found = [(method, faster(rows, method)) for method in METHODS[:2]]
+    return [(_claim(method), _verdict(own), [*map(_evidence, own)]) for method, own in found if own]
+
+
+def mean_losses(rows: pd.DataFrame) -> pd.DataFrame:
+    """The curves of the paper's figure, means over the repeats: columns dataset, method, epoch, value."""
+    return losses(rows).groupby(["dataset", "method", "epoch"])["value"].mean().reset_index()
+
+
+def ends(rows: pd.DataFrame) -> pd.DataFrame:
+    """A line a pair and method, means over the repeats: training losses at four epochs, then the test images.
+
+    Columns digits, method, before training, epoch 1, epoch 2, epoch 20 (the last), test accuracy, test AUC.
+    """
+    curves = mean_losses(rows).set_index(["dataset", "method", "epoch"])["value"]
+    own = rows.astype({"dataset": str, "method": str, "quantity": str, "value": float})
+    means = own.groupby(["dataset", "method", "quantity"])["value"].mean()
+    lines = []
+    for name, part in own.groupby("dataset"):
+        for method in [m for m in METHODS if m in set(part["method"])]:
+            line = {"digits": title(str(name)), "method": TITLES[method]}
+            for epoch in (0, 1, 2, rows["epoch"].max()):
+                line[f"epoch {epoch}" if epoch else "before training"] = curves[name, method, epoch]
+            accuracy, auc = (means[name, method, quantity] for quantity in ("test_accuracy", "test_metric"))
+            lines.append(line | {"test accuracy": accuracy, "test AUC": auc})
+    return pd.DataFrame(lines)
+
+
 def figure(rows: pd.DataFrame) -> str:
     """The paper's figure as SVG: training losses by epoch on a log scale, one panel a pair, mean over repeats."""
-    curves = losses(rows).groupby(["dataset", "method", "epoch"])["value"].mean().clip(lower=1e-7)
-    ends = float(curves.min()), float(curves.max())
+    curves = mean_losses(rows).set_index(["dataset", "method", "epoch"])["value"].clip(lower=1e-7)
+    limits = float(curves.min()), float(curves.max())
     parts = []
     names = sorted(curves.index.get_level_values("dataset").unique())
     for i, dataset in enumerate(names):
-        at = Panel(46 + 272 * i, 30, 222, 200, "epoch", True, ends)
+        at = Panel(46 + 272 * i, 30, 222, 200, "epoch", True, limits)
         own = curves[dataset]
         lines = [
             Line(own[m].index.to_numpy(), own[m].to_numpy(), STYLES[m].color, STYLES[m].dash)
             for m in METHODS
             if m in own.index.get_level_values("method")
         ]
-        parts += [f'<text x="{at.left}" y="20" font-weight="600">{_title(dataset)}</text>', *panel(lines, at)]
+        parts += [f'<text x="{at.left}" y="20" font-weight="600">{title(dataset)}</text>', *panel(lines, at)]
     for i, method in enumerate(METHODS):
         parts += key(STYLES[method], 46 + 210 * i, 292)
     white = '<rect width="1100" height="310" fill="#fff"/>'
     return image([white, *parts], 1100, 310) + "\n"
 
 
-def _title(dataset: str) -> str:
+def title(dataset: str) -> str:
+    """A pair as a person reads it.
+
+    >>> title("mnist_3_5")
+    '3 and 5'
+    """
     _, first, second = dataset.split("_")
     return f"{first} and {second}"
+
+
+def about(rows: pd.DataFrame, environment: Mapping[str, Any]) -> str:
+    """What was run, in sentences."""
+    return (
+        "The paper's convolutional network on four pairs of digits of MNIST: nine convolutions, a dense layer of 20, "
+        f"batch 128, {rows['epoch'].max()} epochs, {rows['repeat'].nunique()} repeats with their own validation "
+        "images. The weight of the l2 penalty is not in the paper; here it is "
+        f"{environment['experiments'][0]['l2']:g}. SteinGLM learns from every patch of every training image."
+    )
 
 
 def markdown(rows: pd.DataFrame, environment: Mapping[str, Any]) -> str:
@@ -165,25 +215,21 @@ def markdown(rows: pd.DataFrame, environment: Mapping[str, Any]) -> str:
     lines = [
         "## Figure 5: images",
         "",
-        "The paper's convolutional network on four pairs of digits of MNIST: nine convolutions, a dense layer of 20, "
-        f"batch 128, {rows['epoch'].max()} epochs, {rows['repeat'].nunique()} repeats with their own validation "
-        "images. The weight of the l2 penalty is not in the paper; here it is "
-        f"{environment['experiments'][0]['l2']:g}. SteinGLM learns from every patch of every training image.",
+        about(rows, environment),
         "",
         "![Training losses by epoch, one panel a pair of digits](figure_mnist.svg)",
         "",
         "Training cross-entropy by epoch, mean over repeats, log scale; epoch 0 is before training.",
     ]
-    for method in METHODS[:2]:
-        if found := faster(rows, method):
-            lines += ["", _claim(method, found), *(f"- {_evidence(each)}" for each in found)]
+    for sentence, verdict, evidence in claims(rows):
+        tests = "One-sided Wilcoxon tests over pairs and repeats, Holm-corrected:"
+        lines += ["", f"**{sentence}** It **{verdict}**. {tests}", *(f"- {each}" for each in evidence)]
     return "\n".join([*lines, "", _table(rows)])
 
 
-def _claim(method: str, found: Sequence[Faster]) -> str:
+def _claim(method: str) -> str:
     return (
-        f"**{TITLES[method]} converges much faster on images: its training loss is lower after epochs 1 and 2.** "
-        f"It **{_verdict(found)}**. One-sided Wilcoxon tests over pairs and repeats, Holm-corrected:"
+        f"{TITLES[method]} converges much faster on images: its training loss is lower after epochs 1 and 2."
     )
 
 
@@ -195,19 +241,11 @@ def _evidence(each: Faster) -> str:
 
 
 def _table(rows: pd.DataFrame) -> str:
-    curves = losses(rows).groupby(["dataset", "method", "epoch"])["value"].mean()
-    own = rows.astype({"dataset": str, "method": str, "quantity": str, "value": float})
-    ends = own.groupby(["dataset", "method", "quantity"])["value"].mean()
-    head = ["digits", "method", "before training", "epoch 1", "epoch 2", f"epoch {rows['epoch'].max()}"]
-    head += ["test accuracy", "test AUC"]
-    body = ["| " + " | ".join(head) + " |", "|---|---|" + "---:|" * (len(head) - 2)]
-    for dataset, part in own.groupby("dataset"):
-        name = str(dataset)
-        for method in [m for m in METHODS if m in set(part["method"])]:
-            at = [curves[name, method, epoch] for epoch in (0, 1, 2, rows["epoch"].max())]
-            tests = [ends[name, method, quantity] for quantity in ("test_accuracy", "test_metric")]
-            cells = [*(f"{v:.4g}" for v in at), *(f"{v:.4f}" for v in tests)]
-            body.append("| " + " | ".join([_title(name), TITLES[method], *cells]) + " |")
+    table = ends(rows)
+    body = [f"| {' | '.join(map(str, table))} |", "|---|---|" + "---:|" * (table.shape[1] - 2)]
+    for digits, method, *numbers, accuracy, auc in table.itertuples(index=False):
+        cells = [digits, method, *(f"{v:.4g}" for v in numbers), f"{accuracy:.4f}", f"{auc:.4f}"]
+        body.append(f"| {' | '.join(cells)} |")
     text = (
         "Training losses, and the test images (MNIST's own) at the best validation loss; means over repeats."
     )

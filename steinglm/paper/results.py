@@ -25,10 +25,9 @@ def kept() -> Kept:
 
 
 @cache
-def kept_images() -> Kept | None:
-    """Those of the run with images, if one comes with the library."""
-    folder = files("steinglm.paper")
-    return read(folder, IMAGES) if folder.joinpath(IMAGES.rows).is_file() else None
+def kept_images() -> Kept:
+    """Those of the run with images."""
+    return read(files("steinglm.paper"), IMAGES)
 
 
 def read(folder: Traversable, of: Files = TABLES) -> Kept:

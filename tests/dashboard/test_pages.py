@@ -13,6 +13,7 @@ from steinglm.dashboard.explain import TOPICS
 from steinglm.datasets import Recipe
 from steinglm.experiment import Experiment, Result, train
 from steinglm.paper import results
+from tests.paper import test_mnist
 from tests.paper.test_claims import made
 from tests.paper.test_report import ENVIRONMENT
 
@@ -194,8 +195,11 @@ def test_the_glossary_has_every_topic() -> None:
 @pytest.fixture
 def paper(monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
     """The page over a made-up study, in which SteinGLM is the best everywhere."""
-    caches = (reproduction._claims, reproduction._table, reproduction._far)
+    caches = (reproduction._claims, reproduction._image_claims, reproduction._table, reproduction._far)
     monkeypatch.setattr(results, "kept", lambda: (made(steinglm=0.01), ENVIRONMENT))
+    monkeypatch.setattr(
+        results, "kept_images", lambda: (test_mnist.made(steinglm=0.01), test_mnist.ENVIRONMENT)
+    )
     for cached in caches:
         cached.cache_clear()
     yield AppTest.from_file(str(PAGES / "paper.py"), default_timeout=60)
@@ -214,6 +218,12 @@ def test_the_paper_page_has_claims_tables_figures_and_times(paper: AppTest) -> N
     assert len(two) == 20
     assert two["SteinGLM"].str.fullmatch(r"0\.4\d{3} \(0\.\d{4}\)").all()
     assert len(four) == 8
+    faster = [each.label for each in app.expander if "converges much faster on images" in each.label]
+    assert len(faster) == 2
+    assert all(label.startswith(":material/check_circle: holds: SteinGLM") for label in faster)
+    (images,) = (each.value for each in app.dataframe if "Digits" in each.value)
+    assert len(images) == 20
+    assert images["Epoch 1"].between(0.003, 0.2).all()
 
 
 def test_the_paper_pages_filters_reach_its_tables(paper: AppTest) -> None:

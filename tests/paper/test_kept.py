@@ -1,5 +1,6 @@
 """The run that comes with the library: complete, reported as it is, and the same when a part is computed again."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,8 +8,9 @@ import numpy as np
 import pytest
 
 from steinglm import experiment
+from steinglm.datasets.mnist import PAIRS
 from steinglm.experiment import Result
-from steinglm.paper import report, results, study
+from steinglm.paper import mnist, report, results, study
 
 DOCS = Path(__file__).parents[2] / "docs"
 NETWORK = ["dataset", "depth", "method", "output", "repeat", "seed"]
@@ -26,6 +28,20 @@ def test_no_network_is_missing_or_failed() -> None:
     assert environment["seeds"] == [0]
     assert len(environment["experiments"]) == len(study.experiments(names=names))
     assert all(each["training_seconds"] > 0 for each in environment["experiments"])
+
+
+def test_no_network_with_images_is_missing_or_failed() -> None:
+    rows, environment = results.kept_images()
+    chosen = mnist.experiments()
+    networks = rows.groupby(NETWORK, observed=True)
+    assert networks.ngroups == sum(len(each.methods) * each.repeats for each in chosen) == 60
+    assert set(rows["dataset"]) == {mnist.name(pair) for pair in PAIRS}
+    assert set(rows["method"]) == set(study.METHODS)
+    assert np.isfinite(rows["value"]).all()
+    epochs = mnist.losses(rows).groupby(["dataset", "method", "repeat"])["epoch"]
+    assert all(own.tolist() == list(range(21)) for _, own in epochs)
+    ran = [{name: each[name] for name in chosen[0].as_dict()} for each in environment["experiments"]]
+    assert ran == json.loads(json.dumps([each.as_dict() for each in chosen]))
 
 
 def test_the_page_in_docs_is_made_of_these_rows() -> None:
