@@ -38,7 +38,6 @@ def test_a_killed_server_leaves_no_process_and_no_half_run(tmp_path: Path) -> No
     code = """
 import sys, time
 from pathlib import Path
-from steinglm import cluster
 from steinglm.engine import Engine, Settings
 from steinglm.experiment import Experiment
 engine = Engine(Settings(workers=1, store=Path(sys.argv[1]), scheduler=""), trainer="tests.fake_runs:train").start()

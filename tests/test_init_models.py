@@ -312,3 +312,21 @@ def test_however_tanh_is_spelled_it_is_the_faster_one_while_initializing_and_tor
     met = len(taken)
     model(X.float()).sum().backward()  # with gradients, and by torch
     assert len(taken) == met
+
+
+def test_a_model_that_takes_gradients_in_its_forward_pass_has_torchs_tanh() -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.last = nn.Linear(4, 4), nn.Linear(4, 1)
+
+        def forward(self, x: Tensor) -> Tensor:
+            with torch.enable_grad():
+                h = self.first(x)
+                (slope,) = torch.autograd.grad(h.tanh().sum(), h)
+            out: Tensor = self.last(slope)
+            return out
+
+    X, y = sample(n=rational.FEWEST)
+    report = stein_glm_(Net(), X.float(), y.float(), task="regression")
+    assert [layer.rule for layer in report.layers] == ["stein", "glm"]
