@@ -1,15 +1,17 @@
 """The lock-step trainer against other ways to train K networks: milliseconds a network and step, all in one run.
 
-"GEMMs alone" is the limit: the batched products of our step and nothing else. One by one is what a user of torch would
-write; torch.func.vmap and jax.vmap train the K networks as one; Keras is the paper's own way, one by one. JAX and Keras
-are left out where they are not installed (requirements-bench.txt). All sides train on the same rows, in alternation,
-and the medians of the rounds are compared.
+Twice, each in a process of its own: on one core, as a worker has it, and on all. "Products" is the limit: those of our
+step and nothing else. One by one is what a user of torch would write; torch.func.vmap and jax.vmap train the K networks
+as one; Keras is the paper's own way, one by one. JAX and Keras are left out where they are not installed
+(requirements-bench.txt). All sides train on the same rows, in alternation, and the medians of the rounds are compared.
 
     python benchmarks/lockstep.py
 """
 
 import os
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -19,6 +21,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, stack_module_state, vmap
 
 from steinglm.init import glorot_normal_
+from steinglm.kernels import bmm, environment
 from steinglm.mlp import build, stack
 from steinglm.train import Rows, fit
 
@@ -53,7 +56,7 @@ def lockstep(rows: Rows, width: int, depth: int, networks: int = K) -> tuple[Sid
     return lambda: void(next(epochs)), networks
 
 
-def gemms(_: Rows, width: int, depth: int) -> tuple[Side, int]:
+def products(_: Rows, width: int, depth: int) -> tuple[Side, int]:
     """The products of our step: a layer's output, the gradient of its weights and, but for the first, of its input."""
     generator = torch.Generator().manual_seed(0)
     W = [torch.randn(K, width, width, generator=generator) / width**0.5 for _ in range(depth)]
@@ -63,11 +66,11 @@ def gemms(_: Rows, width: int, depth: int) -> tuple[Side, int]:
     def train() -> None:
         for _ in range(STEPS):
             for i in range(depth):
-                torch.bmm(W[i].mT, h[i], out=h[i + 1])
+                bmm(W[i].mT, h[i], out=h[i + 1])
             for i in reversed(range(depth)):
-                torch.bmm(h[i], h[i + 1].mT, out=found)
+                bmm(h[i], h[i + 1].mT, out=found)
                 if i:
-                    torch.bmm(W[i], h[i + 1], out=before)
+                    bmm(W[i], h[i + 1], out=before)
 
     return train, K
 
@@ -170,7 +173,7 @@ def void(_: object) -> None:
 
 SIDES: dict[str, tuple[Callable[[Rows, int, int], tuple[Side, int]], str]] = {
     "lock-step": (lockstep, "torch"),
-    "GEMMs alone": (gemms, "torch"),
+    "products": (products, "torch"),
     "one by one": (one_by_one, "torch"),
     "torch vmap": (torch_vmap, "torch"),
     "JAX vmap": (jax_vmap, "jax"),
@@ -211,11 +214,13 @@ def growth() -> None:
         print(f"{f'K = {networks}':>14}{statistics.median(times):>14.3f}", flush=True)
 
 
-def main() -> None:
+def report() -> None:
     """Print one line a shape: milliseconds of each side, and how many times ours it is; then the growth over K."""
     names = [name for name, (_, needs) in SIDES.items() if find_spec(needs)]
+    cores = torch.get_num_threads()
     print(
-        f"K = {K}, batch {BATCH}, {torch.get_num_threads()} threads, medians of {ROUNDS}; ms a network and step"
+        f"\nK = {K}, batch {BATCH}, {cores} core{'s' if cores > 1 else ''}, medians of {ROUNDS}; "
+        "ms a network and step"
     )
     print(f"{'width x depth':>14}" + "".join(f"{name:>20}" for name in names))
     for width, depth in SHAPES:
@@ -225,5 +230,17 @@ def main() -> None:
     growth()
 
 
+def main() -> None:
+    """Report in a process on one core, and in one on all, each with the variables that a worker has."""
+    every = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()  # elsewhere: all, once
+    for cores in ([{min(every)}] if len(every) > 1 else []) + [every]:
+        subprocess.run(
+            [sys.executable, __file__, "here"],
+            env=os.environ | environment(),
+            preexec_fn=(lambda cores=cores: os.sched_setaffinity(0, cores)) if cores else None,
+            check=True,
+        )
+
+
 if __name__ == "__main__":
-    main()
+    report() if sys.argv[1:] == ["here"] else main()

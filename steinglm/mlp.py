@@ -13,7 +13,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from steinglm import rational
+from steinglm import kernels
 from steinglm.exceptions import InvalidInputError
 
 __all__ = [
@@ -89,7 +89,7 @@ def _relu_gradient(g: Tensor, h: Tensor, *, grad_input: Tensor) -> Tensor:
 
 
 ACTIVATIONS: dict[str, Activation] = {
-    "tanh": Activation(nn.Tanh, rational.tanh, aten.tanh_backward.grad_input, True, 1.0),
+    "tanh": Activation(nn.Tanh, kernels.tanh, aten.tanh_backward.grad_input, True, 1.0),
     "sigmoid": Activation(nn.Sigmoid, torch.sigmoid, aten.sigmoid_backward.grad_input, True, 0.25, 0.25),
     "relu": Activation(nn.ReLU, _relu, _relu_gradient, True, None),
     "gelu": Activation(nn.GELU, aten.gelu.out, aten.gelu_backward.grad_input, False, 0.5, 1.1289),

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from steinglm.exceptions import InvalidInputError
+from steinglm.kernels import matmul
 from steinglm.windows import Windows
 
 __all__ = [
@@ -82,9 +83,9 @@ def _sums_of_rows(h: Tensor, h0: Tensor, v: Tensor, second: bool) -> tuple[Tenso
     # Units before rows: narrow GEMMs run along contiguous memory, in less than half of the time.
     u = h0.new_empty(*h0.shape, h.shape[-2]).copy_(h.mT).sub_(h0[..., None])  # (..., d, c)
     vu = (u @ v[..., None]).squeeze(-1)
-    vuu = (u * v[..., None, :]) @ u.mT  # (..., d, d)
+    vuu = matmul(u * v[..., None, :], u.mT)  # (..., d, d)
     total = u.sum(-1)
-    return total, vu, u @ u.mT if second else u.square_().sum(-1), vuu  # the last use of u
+    return total, vu, matmul(u, u.mT) if second else u.square_().sum(-1), vuu  # the last use of u
 
 
 def outer(a: Tensor, b: Tensor) -> Tensor:

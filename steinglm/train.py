@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from steinglm.kernels import bmm
 from steinglm.mlp import ACTIVATIONS, Stack
 
 __all__ = ["LOSSES", "Losses", "Rows", "StopRules", "Trained", "evaluate", "fit", "predict"]
@@ -139,7 +140,7 @@ class _Workspace:
             for W, b in zip(networks.weights, networks.biases, strict=True)
         ]
         for (W, b), a, out in zip(hidden, self.a, self.h, strict=True):
-            torch.bmm(W, h, out=a).add_(b)  # baddbmm copies b to all rows first, which takes longer
+            bmm(W, h, out=a).add_(b)  # baddbmm copies b to all rows first, which takes longer
             h = f.function(a, out=out)
         return torch.baddbmm(b_out, W_out, h, out=self.z)
 
@@ -152,11 +153,11 @@ class _Workspace:
                     g, self.a[layer], grad_input=g
                 )  # d/da; `a` holds f(a) where f was applied in place
             h = self.h[layer - 1] if layer else self.x
-            torch.bmm(h, g.transpose(1, 2), out=gradients.weights[layer])  # (K, d, k)
+            bmm(h, g.transpose(1, 2), out=gradients.weights[layer])  # (K, d, k)
             torch.sum(g, 2, out=gradients.biases[layer].squeeze(1))
             if layer:
                 out = self.g[layer % 2][: h.numel()].view(h.shape)
-                g = torch.bmm(networks.weights[layer], g, out=out)  # (K, d, b)
+                g = bmm(networks.weights[layer], g, out=out)  # (K, d, b)
 
 
 class _Workspaces(dict[int, _Workspace]):

@@ -18,9 +18,9 @@ SHIPPED = [*LIBRARY, *PAGES, *sorted((ROOT / "benchmarks").glob("*.py"))]
 
 # A module may import from the layers above its own in this list, and from the group that it shares a string with.
 LAYERS = [
-    "exceptions checks styles drawing responses windows",
+    "exceptions checks styles drawing responses windows kernels",
     "stein scores matching mixture passes sums | glm | datasets tables"
-    " | mlp rational expectations theory phases curves",
+    " | mlp expectations theory phases curves",
     "init rivals layerwise steps swim sources samples tracing reports | train",
     "diagnostics jacobian signals travel",
     "estimators",

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from steinglm import rational
+from steinglm import kernels
 from steinglm.exceptions import InvalidInputError
 from steinglm.init import INITIALIZERS, glorot_normal_, stein_glm_
 from tests import reference
@@ -303,9 +303,9 @@ def test_however_tanh_is_spelled_it_is_the_faster_one_while_initializing_and_tor
             return out
 
     taken = []
-    faster = rational.tanh
-    monkeypatch.setattr(rational, "tanh", lambda a, out: taken.append(a.numel()) or faster(a, out=out))
-    X, y = sample(n=rational.FEWEST)
+    faster = kernels.tanh
+    monkeypatch.setattr(kernels, "tanh", lambda a, out: taken.append(a.numel()) or faster(a, out=out))
+    X, y = sample()
     model = Net()
     stein_glm_(model, X.float(), y.float(), task="regression")
     assert 4 * len(X) in taken
@@ -327,6 +327,21 @@ def test_a_model_that_takes_gradients_in_its_forward_pass_has_torchs_tanh() -> N
             out: Tensor = self.last(slope)
             return out
 
-    X, y = sample(n=rational.FEWEST)
+    X, y = sample()
+    report = stein_glm_(Net(), X.float(), y.float(), task="regression")
+    assert [layer.rule for layer in report.layers] == ["stein", "glm"]
+
+
+def test_a_model_that_maps_over_its_rows_has_torchs_tanh() -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.last = nn.Linear(4, 4), nn.Linear(4, 1)
+
+        def forward(self, x: Tensor) -> Tensor:
+            out: Tensor = self.last(torch.func.vmap(torch.tanh)(self.first(x)))
+            return out
+
+    X, y = sample()
     report = stein_glm_(Net(), X.float(), y.float(), task="regression")
     assert [layer.rule for layer in report.layers] == ["stein", "glm"]

@@ -63,7 +63,8 @@ def run(
     order: int = 0,
 ) -> tuple[list[Losses], Trained]:
     *losses, trained = fit(
-        nets, rows(N, task, 1), rows(M, task, 2), task=task_of(task), epochs=epochs, batch_size=BATCH,
+        nets, *(rows(n, task, seed, nets.flat.dtype) for n, seed in ((N, 1), (M, 2))), task=task_of(task),
+        epochs=epochs, batch_size=BATCH,
         learning_rate=learning_rate, generators=generators(order), stop=stop, checkpoint=checkpoint,
     )  # fmt: skip
     assert isinstance(trained, Trained)
@@ -74,7 +75,8 @@ def run(
 def run_alone(
     models: list[nn.Sequential], task: str, epochs: int, learning_rate: float = 1e-2
 ) -> list[reference.Run]:
-    training, validation = rows(N, task, 1), rows(M, task, 2)
+    dtype = next(models[0].parameters()).dtype
+    training, validation = rows(N, task, 1, dtype), rows(M, task, 2, dtype)
     runs = []
     for k, model in enumerate(models):
         repeat = k % REPEATS
@@ -98,22 +100,25 @@ def assert_same(model: nn.Module, state: dict[str, Tensor], tolerance: float = 2
         torch.testing.assert_close(value, state[name], rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-4), (torch.float64, 1e-9)])
 @pytest.mark.parametrize("task", OUTPUTS)
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_a_stack_equals_its_networks_one_by_one(activation: str, task: str) -> None:
-    """Losses of every epoch and the parameters after 20 steps, and the parameters kept, to float32's tolerance."""
-    nets = networks(activation, kind=task)
+def test_a_stack_equals_its_networks_one_by_one(
+    activation: str, task: str, dtype: torch.dtype, tolerance: float
+) -> None:
+    """Losses of every epoch and the parameters after 20 steps, and the parameters kept, to rounding."""
+    nets = networks(activation, kind=task, dtype=dtype)
     alone = run_alone(unstack(nets), task, epochs=4)
     losses, trained = run(nets, task, epochs=4)
     for k, (model, best, twin) in enumerate(zip(unstack(nets), unstack(trained.best), alone, strict=True)):
         assert [float(step.training[k]) for step in losses] == pytest.approx(
-            twin.training, rel=1e-4, abs=1e-6
+            twin.training, rel=tolerance, abs=tolerance / 100
         )
         assert [float(step.validation[k]) for step in losses] == pytest.approx(
-            twin.validation, rel=1e-4, abs=1e-6
+            twin.validation, rel=tolerance, abs=tolerance / 100
         )
-        assert_same(model, twin.states[-1])
-        assert_same(best, twin.states[int(trained.best_epoch[k])])
+        assert_same(model, twin.states[-1], tolerance)
+        assert_same(best, twin.states[int(trained.best_epoch[k])], tolerance)
     assert [step.epoch for step in losses] == [0, 1, 2, 3, 4]
 
 

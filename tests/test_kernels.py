@@ -1,0 +1,94 @@
+"""What numpy computes for torch: exact to rounding, in place, in any layout; products in one thread only."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+
+from steinglm import kernels
+
+N = 200_000
+GENERATOR = torch.Generator().manual_seed(0)
+
+
+def error(x: torch.Tensor) -> float:
+    """The largest relative error of tanh against float64."""
+    exact = torch.tanh(x.double())
+    return float(((kernels.tanh(x, out=torch.empty_like(x)).double() - exact) / exact).abs().max())
+
+
+def test_tanh_is_exact_to_float32_down_to_the_smallest_numbers() -> None:
+    assert error(torch.linspace(-10, 10, N)) < 3e-7
+    assert error(torch.logspace(-37, 1, N)) < 3e-7
+    assert error(-torch.logspace(-37, 1, N)) < 3e-7
+
+
+def test_ends_zeros_and_what_is_no_number() -> None:
+    x = torch.tensor([torch.inf, -torch.inf, torch.nan, 1e30, -1e30, 0.0])
+    y = kernels.tanh(x, out=torch.empty_like(x))
+    assert y[:2].tolist() == [1, -1]
+    assert y[2].isnan()
+    assert y[3:].tolist() == [1, -1, 0]
+    assert (kernels.tanh(torch.linspace(7, 12, N), out=torch.empty(N)) <= 1).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_tanh_in_place_with_gaps_and_with_channels_last(dtype: torch.dtype) -> None:
+    x = torch.randn(13, 9, 30, 30, dtype=dtype, generator=GENERATOR)
+    expected = torch.tanh(x)
+    for a in (x[:, ::2], x.to(memory_format=torch.channels_last)):
+        y = kernels.tanh(a, out=torch.empty_like(a))
+        assert y.stride() == torch.empty_like(a).stride()
+        torch.testing.assert_close(y, torch.tanh(a))
+    assert kernels.tanh(x, out=x) is x
+    torch.testing.assert_close(x, expected)
+
+
+@pytest.fixture
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield request.param
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("threads", [1, 2], indirect=True)
+def test_products_are_torchs_and_numpys_in_one_thread_only(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+    product = np.matmul
+    monkeypatch.setattr(np, "matmul", lambda *a, **k: calls.append(1) or product(*a, **k))
+    W, h = (torch.randn(4, *shape, generator=GENERATOR) for shape in ((6, 5), (6, 50)))
+    out, gradient = torch.empty(4, 5, 50), torch.empty(4, 6, 5)
+    torch.testing.assert_close(kernels.bmm(W.mT, h, out=out), torch.bmm(W.mT, h))
+    torch.testing.assert_close(kernels.bmm(h, out.mT, out=gradient), torch.bmm(h, out.mT))
+    u = torch.randn(3, 5, 40, dtype=torch.float64, generator=GENERATOR)
+    torch.testing.assert_close(kernels.matmul(u, u.mT), u @ u.mT)
+    assert len(calls) == (3 if threads == 1 else 0)
+
+
+def test_what_numpy_cannot_read_is_multiplied_by_torch() -> None:
+    a = torch.ones(2, 2, dtype=torch.bfloat16)
+    assert kernels.matmul(a, a).dtype == torch.bfloat16
+
+
+def test_what_numpy_reads() -> None:
+    seen = []
+    torch.func.vmap(lambda row: seen.append(kernels.reads(row)) or row)(torch.ones(3, 2))
+    assert seen == [False]
+    assert kernels.reads(torch.ones(2)) and kernels.reads(torch.ones(2, dtype=torch.float64))
+    assert not kernels.reads(torch.ones(2, dtype=torch.bfloat16))
+    assert not kernels.reads(torch.ones(2).to_sparse())
+    assert not kernels.reads(torch.ones(2, device="meta"))
+
+
+@pytest.mark.parametrize(
+    ("capability", "expected"), [("AVX512", "SkylakeX"), ("AVX2", None), ("DEFAULT", None)]
+)
+def test_kernels_of_avx_512_are_asked_for_where_the_processor_has_them(
+    monkeypatch: pytest.MonkeyPatch, capability: str, expected: str | None
+) -> None:
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
+    assert kernels.environment().get("OPENBLAS_CORETYPE") == expected
