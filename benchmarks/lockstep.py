@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, stack_module_state, vmap
 
 from steinglm.init import glorot_normal_
-from steinglm.kernels import bmm, environment
+from steinglm.kernels import bmm
 from steinglm.mlp import build, stack
 from steinglm.train import Rows, fit
 
@@ -231,12 +231,11 @@ def report() -> None:
 
 
 def main() -> None:
-    """Report in a process on one core, and in one on all, each with the variables that a worker has."""
+    """Report in a process on one core, and in one on all."""
     every = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()  # elsewhere: all, once
     for cores in ([{min(every)}] if len(every) > 1 else []) + [every]:
         subprocess.run(
             [sys.executable, __file__, "here"],
-            env=os.environ | environment(),
             preexec_fn=(lambda cores=cores: os.sched_setaffinity(0, cores)) if cores else None,
             check=True,
         )

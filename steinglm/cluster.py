@@ -27,7 +27,6 @@ from steinglm import worker
 from steinglm.checks import variable
 from steinglm.datasets.dataset import Dataset
 from steinglm.exceptions import EngineError, InvalidInputError, SteinGLMError
-from steinglm.kernels import environment
 
 __all__ = ["Connection", "Settings"]
 
@@ -221,7 +220,7 @@ def _why(settings: Settings) -> str:
 
 
 def _own_cluster(settings: Settings, trainer: str, scratch: str) -> SpecCluster:
-    for name, value in {"DASK_LOGGING__DISTRIBUTED": "warning", **ALLOCATOR, **environment()}.items():
+    for name, value in {"DASK_LOGGING__DISTRIBUTED": "warning", **ALLOCATOR}.items():
         os.environ.setdefault(name, value)  # the children read it as they start
     embed = "from steinglm.worker import embed; embed({})".format
     http = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}  # the default is every interface

@@ -1,16 +1,16 @@
 """What numpy computes faster than torch on the CPU: tanh, and, in one thread, products of small matrices.
 
 numpy's tanh takes a tenth of the time of torch's and is as exact (1.1e-7 in float32). Its products run in OpenBLAS,
-which has kernels for small matrices and, unlike torch's MKL, those of AVX-512 on processors of AMD, too; see
-`environment`. In several threads torch's products are faster, for it shares a batch out among them. Both are exact to
-rounding, so that one thread and several agree to rounding, no further.
+which has kernels for small matrices and, unlike torch's MKL, those of AVX-512 on processors of AMD, too. In several
+threads torch's products are faster, for it shares a batch out among them. Both are exact to rounding, so that one
+thread and several agree to rounding, no further.
 """
 
 import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["bmm", "environment", "matmul", "reads", "tanh"]
+__all__ = ["bmm", "matmul", "reads", "tanh"]
 
 
 @np.errstate(all="ignore")  # a network that diverges is seen by its losses
@@ -50,12 +50,3 @@ def reads(a: Tensor) -> bool:
     except RuntimeError:  # of a tensor inside torch.func.vmap
         return False
     return True
-
-
-def environment() -> dict[str, str]:
-    """The variables with which a process that is started anew has numpy's fastest kernels.
-
-    OpenBLAS chooses by the processor's name, and takes Haswell's on those that it does not know, as on AMD's Zen 5:
-    those of SkylakeX take less than half of the time there.
-    """
-    return {"OPENBLAS_CORETYPE": "SkylakeX"} if torch.backends.cpu.get_cpu_capability() == "AVX512" else {}

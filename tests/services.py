@@ -57,7 +57,7 @@ def by_hand(folder: Path, nice: str = "10") -> Iterator[tuple[str, list[subproce
 
         processes = [start("scheduler", folder / "scheduler.log")]
         time.sleep(3)
-        allocator = {name: value for name, value in SERVICES["worker"]["environment"].items() if value}
+        allocator = SERVICES["worker"]["environment"]
         processes += [start("worker", folder / f"worker-{i}.log", **allocator) for i in range(2)]
         given = {name: own.get(str(value), str(value)) for name, value in variables.items()}
         processes.append(start("dashboard", log, **given))

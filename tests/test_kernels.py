@@ -82,13 +82,3 @@ def test_what_numpy_reads() -> None:
     assert not kernels.reads(torch.ones(2, dtype=torch.bfloat16))
     assert not kernels.reads(torch.ones(2).to_sparse())
     assert not kernels.reads(torch.ones(2, device="meta"))
-
-
-@pytest.mark.parametrize(
-    ("capability", "expected"), [("AVX512", "SkylakeX"), ("AVX2", None), ("DEFAULT", None)]
-)
-def test_kernels_of_avx_512_are_asked_for_where_the_processor_has_them(
-    monkeypatch: pytest.MonkeyPatch, capability: str, expected: str | None
-) -> None:
-    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
-    assert kernels.environment().get("OPENBLAS_CORETYPE") == expected
