@@ -16,7 +16,7 @@ from steinglm.paper.report import count
 from steinglm.paper.results import Kept, read
 from steinglm.styles import GREY, style
 
-__all__ = ["about", "as_text", "documents", "figure", "how", "kept", "markdown", "overview"]
+__all__ = ["about", "as_text", "documents", "figure", "how", "kept", "markdown", "metric", "overview"]
 
 LINE, LEFT, WIDTH = 22, 158, 460  # of the figure, in pixels
 
@@ -99,6 +99,15 @@ def as_text(rows: pd.DataFrame) -> str:
     return f"{shown.round(2).to_string(index=False)}\n\n{text(verdict(rows))}"
 
 
+def metric(value: float) -> str:
+    """A test metric as it is shown.
+
+    >>> metric(0.12345), metric(1.2e16)
+    ('0.1234', '1.2e+16')
+    """
+    return f"{value:.4f}" if abs(value) < 1000 else f"{value:.1e}"
+
+
 def figure(its: Standing, *, background: str = "#fff", width: int = WIDTH) -> str:
     """The mean ranks as SVG: a line an entry, the best on top, a dot and a bar of one critical difference.
 
@@ -164,6 +173,6 @@ def _cells(table: pd.DataFrame, task: str) -> str:
         "|---|---:|---|" + "---:|" * own.shape[1],
     ]
     for (dataset, depth, activation), numbers, top in zip(own.index, own.to_numpy(), best, strict=True):
-        marked = [f"**{value:.4f}**" if value == top else f"{value:.4f}" for value in numbers]
+        marked = [f"**{metric(value)}**" if value == top else metric(value) for value in numbers]
         lines.append(f"| {dataset.replace('_', ' ')} | {depth} | {activation} | {' | '.join(marked)} |")
     return "\n".join(lines)

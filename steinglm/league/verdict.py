@@ -124,7 +124,12 @@ def _decision(found: Verdict, best: str, default: str) -> str:
         return f"{tests} **{best} is one clear winner, and we recommend it.**"
     few = 0.5**found.whole.datasets * (len(found.whole.mean_ranks) - 1) >= LEVEL
     why = "There are too few data sets to tell" if few else "There is no one clear winner"
-    return f"{tests} **{why}, so the default stays what it is.**"
+    second = (
+        f" The second test does tell them apart, so {best} is the first to try in its place."
+        if found.p < LEVEL
+        else ""
+    )
+    return f"{tests} **{why}, so the default stays what it is.**{second}"
 
 
 def _where(part: Part) -> str:

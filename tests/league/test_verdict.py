@@ -43,6 +43,16 @@ def test_a_lead_on_few_data_sets_is_not_clear() -> None:
     assert "too few data sets" in text(found)
 
 
+def test_a_lead_of_one_rank_on_all_data_sets_is_worth_a_try_only() -> None:
+    behind = dict.fromkeys(set(study.ENTRIES) - {study.DEFAULT, "steinglm_mixed"}, -0.1)
+    found = verdict(made(behind | {"steinglm_mixed": 0.03}))
+    assert (found.winner, found.apart) == (None, False)
+    assert found.p < 0.05
+    assert "no one clear winner, so the default stays what it is.**" in text(found)
+    assert "SteinGLM (mixed) is the first to try in its place." in text(found)
+    assert "the first to try" not in text(verdict(made()))
+
+
 def test_a_lead_that_is_not_the_same_on_all_data_sets_is_not_clear() -> None:
     rows = made({"steinglm_mixed": 0.03})
     worse = (rows["entry"] == "steinglm_mixed") & rows["dataset"].isin(
