@@ -13,10 +13,10 @@ def test_filters_are_in_the_link_and_a_cell_opens_its_experiment(page: "Page", a
     page.goto(f"{app_url}/?v=1&dataset=diabetes&depth=3&epochs=30")
     page.get_by_role("link", name="League").click(timeout=PATIENCE)
     page.get_by_role("heading", name="Every cell").wait_for(timeout=PATIENCE)
-    assert page.get_by_text("over 60 cells").is_visible()
+    assert page.get_by_text("mean rank over 60 cells").is_visible()
     page.locator(".st-key-league_depths").get_by_text("10", exact=True).click()
     page.wait_for_url("**league_depths=40**", timeout=PATIENCE)
-    page.get_by_text("over 30 cells").wait_for(timeout=PATIENCE)
+    page.get_by_text("mean rank over 30 cells").wait_for(timeout=PATIENCE)
     page.locator(STILL).wait_for(timeout=PATIENCE)
     page.wait_for_timeout(1000)  # the table is drawn on a canvas, whose end cannot be waited for
     cells = page.locator(".st-key-league_regression .dvn-scroller")
@@ -27,5 +27,5 @@ def test_filters_are_in_the_link_and_a_cell_opens_its_experiment(page: "Page", a
     page.wait_for_url("**depth=40**score=**", timeout=PATIENCE)
     page.get_by_text("40 layers of tanh").first.wait_for(timeout=PATIENCE)
     page.go_back()
-    page.get_by_text("over 30 cells").wait_for(timeout=PATIENCE)
+    page.get_by_text("mean rank over 30 cells").wait_for(timeout=PATIENCE)
     assert "/league?" in page.url
