@@ -128,8 +128,9 @@ def cells(chosen: Choice) -> None:
         own = wide.iloc[:, len(ranks.CELL) :]
         best = own.eq(own.min(axis=1) if task == "regression" else own.max(axis=1), axis=0)
         marks = best.replace({True: BEST, False: ""}).reindex(columns=wide.columns, fill_value="")
+        shown: Any = report.metric
         event: Any = st.dataframe(
-            wide.style.apply(lambda _, marks=marks: marks, axis=None).format(report.metric, subset=list(own)),
+            wide.style.apply(lambda _, marks=marks: marks, axis=None).format(shown, subset=list(own)),
             key=f"league_{task}", on_select="rerun", selection_mode="single-cell", hide_index=True, height="content",
         )  # fmt: skip
         for row, column in event.selection.cells:
