@@ -1,4 +1,4 @@
-"""What every test stands on: one thread for torch, a store of runs that is not the user's, one worker an engine."""
+"""What every test stands on: one thread for torch and numpy, a store of runs not the user's, one worker an engine."""
 
 import atexit
 import os
@@ -7,8 +7,10 @@ import tempfile
 
 import pytest
 import torch
+from threadpoolctl import threadpool_limits
 
 torch.set_num_threads(1)  # the tests' matrices are small, and beside other work more threads are far slower
+threadpool_limits(1)
 _store = tempfile.mkdtemp(prefix="steinglm-tests-")
 atexit.register(shutil.rmtree, _store, ignore_errors=True)
 os.environ["STEINGLM_STORE"] = _store
