@@ -10,5 +10,5 @@ with guarded():
     leaguepage.introduction()
     chosen = leaguepage.choices()
     leaguepage.standing(chosen)
-    leaguepage.why()
+    leaguepage.why(chosen)
     leaguepage.cells(chosen)

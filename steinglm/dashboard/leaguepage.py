@@ -36,6 +36,7 @@ def introduction() -> None:
     assert kept is not None
     st.markdown(report.about(*kept))
     st.markdown(_verdict())
+    st.caption("The [glossary](glossary) says what the methods and scores are.")
 
 
 def choices() -> Choice:
@@ -69,9 +70,10 @@ def standing(chosen: Choice) -> None:
     its = ranks.standing(table)
     first = study.ENTRIES[str(its.mean_ranks.index[0])].title
     st.caption(report.how())
+    over = f"{its.cells} cell{'' if its.cells == 1 else 's'}"
     sentence = (
-        f"{first} has the best mean rank over {its.cells} cells, {its.mean_ranks.iloc[0]:.2f}; mean ranks differ "
-        f"if they are more than {its.difference:.2f} apart. Friedman's test: p = {its.p:.2g}."
+        f"{first} has the best mean rank over {over}, {its.mean_ranks.iloc[0]:.2f}. {report.told(its)} Friedman's "
+        f"test that all are alike: p = {its.p:.2g}."
     )
     drawn = b64encode(report.figure(its, background="none", width=560).encode()).decode()
     st.markdown(f"![Mean ranks with critical differences](data:image/svg+xml;base64,{drawn})")
@@ -90,22 +92,21 @@ def standing(chosen: Choice) -> None:
     )
 
 
-def why() -> None:
-    """What each thing adds, over all cells."""
+def why(chosen: Choice) -> None:
+    """What each thing adds, over the cells that are chosen."""
     st.header("What adds what")
-    kept = report.kept()
-    assert kept is not None
+    found = effects(_chosen(chosen))
     lines = [
-        {"Added": same[0].added}
+        {"Added": same[0].added, "Compared": report.pair(same[0])}
         | {
-            ("All cells" if part == "all" else part): f"{each.gain:+.1%} ({each.better} of {each.cells})"
-            for part, each in zip(_effects(), same, strict=True)
+            ("All of them" if part == "all" else part): f"{each.gain:+.1%} ({each.better} of {each.cells})"
+            for part, each in zip(found, same, strict=True)
         }
-        for same in zip(*_effects().values(), strict=True)
+        for same in zip(*found.values(), strict=True)
     ]
     st.dataframe(pd.DataFrame(lines), hide_index=True, height="content", alt="What each thing adds")
     st.caption(
-        "The median over cells of the relative gain in error (RMSE, or 1 − AUC), and in how many cells it is one."
+        "The median over the chosen cells of the relative gain in error (RMSE, or 1 − AUC), and in how many it is one."
     )
 
 
@@ -113,11 +114,15 @@ def cells(chosen: Choice) -> None:
     """The test metric in every cell; a click opens its experiment on the page Compare."""
     st.header("Every cell")
     st.caption(
-        "Test metric, mean over the repeats, the best marked. Click one to open its experiment, the first of the "
-        "repeats, on the page Compare."
+        "Test metric, mean over the repeats, the best marked; the entries that rank best come first. Click one to open "
+        "its experiment, the first of the repeats, on the page Compare, beside SteinGLM and the baselines."
     )
+    if word := report.exploded(_chosen(chosen)):
+        st.caption(word)
+    ordered = report.by_rank(_chosen(chosen))
+    pinned = {name: st.column_config.Column(pinned=True) for name in ("Data set", "Depth", "Activation")}
     for task, group in study.DATASETS.items():
-        table = _chosen(chosen)
+        table = ordered
         table = table[table.index.get_level_values("dataset").isin(group)]
         if table.empty:
             continue
@@ -132,6 +137,7 @@ def cells(chosen: Choice) -> None:
         event: Any = st.dataframe(
             wide.style.apply(lambda _, marks=marks: marks, axis=None).format(shown, subset=list(own)),
             key=f"league_{task}", on_select="rerun", selection_mode="single-cell", hide_index=True, height="content",
+            column_config=pinned,
         )  # fmt: skip
         for row, column in event.selection.cells:
             _open(table, row, column)
@@ -163,10 +169,3 @@ def _verdict() -> str:
     kept = report.kept()
     assert kept is not None
     return text(verdict(kept[0]))
-
-
-@cache
-def _effects() -> Any:
-    kept = report.kept()
-    assert kept is not None
-    return effects(kept[0])

@@ -10,15 +10,19 @@ import pandas as pd
 
 from steinglm.drawing import image
 from steinglm.league.ranks import Standing, cells, standing
-from steinglm.league.study import DATASETS, ENTRIES, LEAGUE, Entry
+from steinglm.league.study import DATASETS, DEFAULT, ENTRIES, LEAGUE
 from steinglm.league.verdict import Effect, effects, text, verdict
 from steinglm.paper.report import count
 from steinglm.paper.results import Kept, read
 from steinglm.styles import GREY, style
 
-__all__ = ["about", "as_text", "documents", "figure", "how", "kept", "markdown", "metric", "overview"]
+__all__ = [
+    "about", "as_text", "by_rank", "documents", "exploded", "figure", "how", "kept", "markdown", "metric", "overview",
+    "pair", "told",
+]  # fmt: skip
 
 LINE, LEFT, WIDTH = 22, 158, 460  # of the figure, in pixels
+HUGE = 10  # an RMSE of a response between 0 and 1
 
 
 @cache
@@ -43,16 +47,17 @@ def markdown(rows: pd.DataFrame, environment: Mapping[str, Any]) -> str:
         "## Verdict",
         text(verdict(rows)),
         "## Ranks",
-        how(),
+        f"{how()} {told(standing(cells(rows)))}",
         "![Mean ranks, each with half a critical difference to both sides](league.svg)",
         _markdown(overview(cells(rows))),
         "## Why",
-        "What each thing adds: the cells in which the entry with it is better, the median relative gain in error "
-        "(RMSE, or 1 - AUC), and p of a one-sided Wilcoxon signed-rank test over the data sets' mean gains, not "
-        "corrected.",
-        _why(effects(rows)),
+        "What each thing adds to an entry, and the two that are compared: the cells in which the entry with it is "
+        "better, the median relative gain in error (RMSE, or 1 - AUC), and p of a one-sided Wilcoxon signed-rank test "
+        "over the data sets' mean gains, not corrected.",
+        _why(effects(cells(rows))),
         "## Every cell",
-        *(_cells(cells(rows), task) for task in DATASETS),
+        *(_cells(by_rank(cells(rows)), task) for task in DATASETS),
+        exploded(cells(rows)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -77,8 +82,30 @@ def how() -> str:
     return (
         "In each cell (data set, depth, activation) entries are ranked by their mean test metric over the repeats, 1 "
         "the best. Bars reach half of Nemenyi's critical difference to both sides: entries whose bars do not overlap "
-        "differ at the level 0.05 (Demšar, 2006). Cells of one data set are alike, so that this test is too ready to "
-        "tell entries apart; a clear winner has to pass a second one, over the data sets alone."
+        "differ at the level 0.05, all pairs of entries in mind (Demšar, 2006). The default's name is bold."
+    )
+
+
+def told(its: Standing) -> str:
+    """How far apart mean ranks have to be, in a sentence."""
+    if its.difference >= len(its.mean_ranks) - 1:
+        return "So few cells cannot tell any two entries apart."
+    return f"Mean ranks differ if they are more than {its.difference:.2f} apart."
+
+
+def by_rank(table: pd.DataFrame) -> pd.DataFrame:
+    """A table of `ranks.cells` with the best entries first."""
+    return table[list(standing(table).mean_ranks.index)]
+
+
+def exploded(table: pd.DataFrame) -> str:
+    """A word on errors beyond any use, or nothing."""
+    regression = table[table.index.get_level_values("dataset").isin(DATASETS["regression"])]
+    if "lsuv" not in table or not (regression["lsuv"] > HUGE).any():
+        return ""
+    return (
+        "LSUV scales the output layer, too, to a variance of 1: where the layers before leave next to none, its "
+        "predictions start, and stay, enormous."
     )
 
 
@@ -96,7 +123,8 @@ def as_text(rows: pd.DataFrame) -> str:
     """The league for a terminal."""
     shown = overview(cells(rows))
     shown["entry"] = [ENTRIES[name].title for name in shown["entry"]]
-    return f"{shown.round(2).to_string(index=False)}\n\n{text(verdict(rows))}"
+    plain = text(verdict(rows)).replace("**", "")
+    return f"{shown.round(2).to_string(index=False)}\n\n{plain}"
 
 
 def metric(value: float) -> str:
@@ -114,7 +142,8 @@ def figure(its: Standing, *, background: str = "#fff", width: int = WIDTH) -> st
     `width` is how wide it is shown, in pixels, where there is room.
     """
     k, height = len(its.mean_ranks), LINE * len(its.mean_ranks) + 50
-    low, high = 1 - its.difference / 2, k + its.difference / 2
+    half = min(its.difference, k - 1) / 2
+    low, high = 1 - half, k + half
 
     def place(rank: float) -> float:
         return LEFT + (rank - low) / (high - low) * (WIDTH - LEFT - 10)
@@ -129,14 +158,16 @@ def figure(its: Standing, *, background: str = "#fff", width: int = WIDTH) -> st
         f'<text x="{middle:.1f}" y="{height - 5}" text-anchor="middle">mean rank, lower is better</text>'
     )
     for i, (name, rank) in enumerate(its.mean_ranks.items()):
-        parts += _bar(ENTRIES[str(name)], rank, 22 + LINE * i, place, its.difference / 2)
+        parts += _bar(str(name), rank, 22 + LINE * i, place, half)
     return image(parts, WIDTH, height, f' width="{width}"') + "\n"
 
 
-def _bar(own: Entry, rank: float, y: float, place: Callable[[float], float], half: float) -> list[str]:
+def _bar(name: str, rank: float, y: float, place: Callable[[float], float], half: float) -> list[str]:
+    own = ENTRIES[name]
     color, start, end = style(own.method).color, place(rank - half), place(rank + half)
+    bold = ' font-weight="bold"' if name == DEFAULT else ""
     return [
-        f'<text x="{LEFT - 8}" y="{y + 4}" text-anchor="end">{escape(own.title)}</text>',
+        f'<text x="{LEFT - 8}" y="{y + 4}" text-anchor="end"{bold}>{escape(own.title)}</text>',
         f'<path d="M{start:.1f} {y}H{end:.1f}" stroke="{color}" stroke-width="4" stroke-opacity=".45"/>',
         f'<circle cx="{place(rank):.1f}" cy="{y}" r="5" fill="{color}">'
         f"<title>{escape(own.title)}: {rank:.2f}</title></circle>",
@@ -156,8 +187,13 @@ def _why(found: Mapping[str, list[Effect]]) -> str:
     lines = [f"| added | {' | '.join(found)} |", "|---|" + "---|" * len(found)]
     for same in zip(*found.values(), strict=True):
         numbers = [f"{e.better} of {e.cells}, {e.gain:+.1%}, p = {e.p:.2g}" for e in same]
-        lines.append(f"| {same[0].added} | {' | '.join(numbers)} |")
+        lines.append(f"| {same[0].added}: {pair(same[0])} | {' | '.join(numbers)} |")
     return "\n".join(lines)
+
+
+def pair(effect: Effect) -> str:
+    """The two entries that an effect compares."""
+    return f"{ENTRIES[effect.entry].title} against {ENTRIES[effect.without].title}"
 
 
 def _cells(table: pd.DataFrame, task: str) -> str:

@@ -142,18 +142,14 @@ def entry(experiment: Experiment, method: str) -> str:
 
 
 def opened(name: str, dataset: str, depth: int, activation: str) -> Experiment:
-    """The experiment of the league that an entry ran in, for one repeat."""
+    """An experiment with the entry's network of the first repeat, beside SteinGLM's and the baselines'."""
     own = ENTRIES[name]
-    kind = next(
-        kind
-        for kind in _KINDS
-        if own.method in kind.methods
-        and fits_output(own.method, kind.output) == own.glm
-        and own.score in (None, kind.score)
-    )
-    return replace(
-        kind, dataset=dataset, depth=depth, activation=activation, epochs=EPOCHS[dataset], repeats=1
-    )
+    published = fits_output(own.method, "paper") == own.glm
+    return Experiment(
+        dataset=dataset, depth=depth, activation=activation, score=own.score or STANDARD,
+        methods=tuple(dict.fromkeys((*Experiment().methods, own.method))),
+        output="paper" if published else "glm" if own.glm else "own", epochs=EPOCHS[dataset], repeats=1,
+    )  # fmt: skip
 
 
 def rows(result: Result) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from steinglm.league import ranks, report, study
 from tests.league.made import ENVIRONMENT, made
 
 PAGE = Path(__file__).parents[2] / "pages" / "league.py"
-CACHES = (leaguepage._cells, leaguepage._verdict, leaguepage._effects)
+CACHES = (leaguepage._cells, leaguepage._verdict)
 
 
 def emptied() -> None:
@@ -42,7 +42,7 @@ def test_the_page_has_verdict_ranks_effects_and_cells(rows: pd.DataFrame) -> Non
     assert "data:image/svg+xml;base64," in said
     standing, effects, regression, classes = (each.value for each in app.dataframe)
     assert standing.iloc[0][["Entry", "Mean rank", "Wins"]].tolist() == ["SteinGLM (mixed)", 1.0, 60]
-    assert list(effects.columns) == ["Added", "All cells", "tanh", "sigmoid", "relu"]
+    assert list(effects.columns) == ["Added", "Compared", "All of them", "tanh", "sigmoid", "relu"]
     assert len(regression) == len(classes) == 30
 
 
@@ -53,7 +53,8 @@ def test_filters_reach_ranks_and_cells(rows: pd.DataFrame) -> None:
     app.pills(key="league_sets").set_value(["magic", "abalone"])
     app.run()
     assert not app.exception
-    standing, _, regression, classes = (each.value for each in app.dataframe)
+    standing, effects, regression, classes = (each.value for each in app.dataframe)
+    assert effects["All of them"].str.endswith("of 2)").all()
     assert list(standing.columns) == ["Entry", "Mean rank", "Wins", "relu", "40 layers"]
     for table, name in ((regression, "Abalone"), (classes, "Magic")):
         assert table.iloc[:, :3].to_numpy().tolist() == [[name, 40, "relu"]]

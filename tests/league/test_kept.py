@@ -12,6 +12,7 @@ from scipy.stats import friedmanchisquare
 from steinglm import experiment
 from steinglm.experiment import Result
 from steinglm.league import report, study
+from steinglm.league.ranks import cells
 from steinglm.league.verdict import effects, text, verdict
 from steinglm.paper.results import Kept
 
@@ -71,7 +72,7 @@ def test_the_verdicts_numbers_are_those_of_the_rows(kept: Kept, errors: pd.DataF
 
 
 def test_what_each_thing_adds_is_that_of_the_rows(kept: Kept, errors: pd.DataFrame) -> None:
-    glm = effects(kept[0])["all"][0]
+    glm = effects(cells(kept[0]))["all"][0]
     gains = 1 - errors["orthogonal_glm"] / errors["orthogonal"]
     assert (glm.cells, glm.better) == (60, (gains > 0).sum())
     assert glm.gain == pytest.approx(gains.median())
@@ -100,3 +101,16 @@ def test_a_cell_drawn_at_random_is_the_same_when_it_is_computed_again(kept: Kept
     ends = both[both["quantity"] == "test_metric"]
     assert len(ends) == len(chosen.methods)
     np.testing.assert_allclose(ends["value"], ends["value_kept"], rtol=2e-2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["steinglm_mixture", "orthogonal_glm", "lsuv"])
+def test_what_a_click_opens_is_the_leagues_own_network(kept: Kept, name: str) -> None:
+    *_, result = experiment.train(study.opened(name, "mammographic", 10, "tanh"))
+    assert isinstance(result, Result)
+    found = result.summary.set_index("method")["test_metric"][study.ENTRIES[name].method]
+    own = kept[0].query(
+        "dataset == 'mammographic' and depth == 10 and activation == 'tanh' and repeat == 0 "
+        "and quantity == 'test_metric' and entry == @name"
+    )
+    assert found == pytest.approx(own["value"].item(), rel=1e-2)

@@ -49,7 +49,9 @@ def test_a_lead_of_one_rank_on_all_data_sets_is_worth_a_try_only() -> None:
     assert (found.winner, found.apart) == (None, False)
     assert found.p < 0.05
     assert "no one clear winner, so the default stays what it is.**" in text(found)
-    assert "SteinGLM (mixed) is the first to try in its place." in text(found)
+    assert "SteinGLM (mixed) passes the second test alone: it is the first to try in its place." in text(
+        found
+    )
     assert "the first to try" not in text(verdict(made()))
 
 
@@ -73,7 +75,7 @@ def test_the_signed_rank_test_is_scipys(gains: list[float]) -> None:
 
 
 def test_effects_are_relative_gains_in_error() -> None:
-    found = effects(made({"orthogonal_glm": 0.03, study.DEFAULT: 0.03}))
+    found = effects(ranks.cells(made({"orthogonal_glm": 0.03, study.DEFAULT: 0.03})))
     assert list(found) == ["all", *study.ACTIVATIONS]
     glm, directions, *_ = found["all"]
     assert (glm.cells, glm.better) == (60, 60)
@@ -91,6 +93,23 @@ def test_the_report_has_verdict_ranks_effects_and_every_cell() -> None:
     assert page.count("\n| abalone | ") == 6
     assert "| SteinGLM (mixed) | 1.00 | 60 | 1.00 |" in page
     assert page == report.documents(rows.sample(frac=1, random_state=0), ENVIRONMENT)["league.md"]
+
+
+def test_where_the_default_is_behind_one_that_is_not_steinglm_the_verdict_says_so() -> None:
+    said = text(verdict(made({"steinglm_mixed": 0.03, "orthogonal": 0.02})))
+    assert said.count("best of those that are not SteinGLM: Orthogonal, 2.00, ahead of the default") == 5
+    assert "best of those that are not SteinGLM" not in text(verdict(made({"orthogonal": 0.03})))
+
+
+def test_what_explodes_has_a_word_and_few_cells_tell_nothing() -> None:
+    rows = made(names=("abalone",))
+    assert report.exploded(ranks.cells(rows)) == ""
+    rows.loc[rows["entry"] == "lsuv", "value"] = 1e12
+    assert "LSUV" in report.exploded(ranks.cells(rows))
+    assert "| 1.0e+12 |" in report.markdown(rows, ENVIRONMENT)
+    few = ranks.standing(ranks.cells(rows).iloc[:1])
+    assert report.told(few) == "So few cells cannot tell any two entries apart."
+    assert "more than" in report.told(ranks.standing(ranks.cells(made())))
 
 
 def test_the_figure_has_a_bar_of_one_critical_difference_an_entry() -> None:
