@@ -1,6 +1,7 @@
 """`paper` and `league`: studies that take hours, through an engine, and go on where they were."""
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +57,9 @@ def add_league(commands: Any) -> None:
     )
     league.set_defaults(command=_league, goes_on=True)
     add = league.add_argument
-    add("--datasets", type=listed(str), default=(), help="of the paper's ten, with commas; all by default")
-    add("--depths", type=listed(int), default=entries.DEPTHS, help="with commas")
-    add("--activations", type=listed(str), default=entries.ACTIVATIONS, help="with commas")
+    add("--datasets", type=listed(str), default=entries.NAMES, help="of these, with commas")
+    add("--depths", type=listed(int), default=entries.DEPTHS, help="of these, with commas")
+    add("--activations", type=listed(str), default=entries.ACTIVATIONS, help="of these, with commas")
     add("--repeats", type=int, default=entries.REPEATS, help="each with its own split and draws")
     add("--epochs", type=int, help="the paper takes 200; None for about 1,000 steps, at most 100 epochs")
     add("--folder", type=Path, default=Path("league"), help="where rows, environment and report are written")
@@ -79,6 +80,11 @@ def _league(options: argparse.Namespace) -> None:
         rows, environment = run.run(engine, chosen, options.folder, entries.LEAGUE)
     run.write(options.folder, standings.documents(rows, environment))
     print(standings.as_text(rows))
+    _say_where(options.folder)
+
+
+def _say_where(folder: Path) -> None:
+    print(f"Rows, environment and report are in {folder}.", file=sys.stderr)
 
 
 def _paper(options: argparse.Namespace) -> None:
@@ -98,6 +104,7 @@ def _paper_tables(engine: Engine, options: argparse.Namespace) -> None:
     for number in options.tables:
         if len(lines := tables.table(rows, number)):
             print(tables.as_text(lines, number), end="\n\n")
+    _say_where(options.folder)
 
 
 def _paper_images(engine: Engine, options: argparse.Namespace) -> None:
@@ -107,3 +114,4 @@ def _paper_images(engine: Engine, options: argparse.Namespace) -> None:
     section = mnist.markdown(rows, environment)
     run.write(options.folder, {"mnist.md": section + "\n", "figure_mnist.svg": mnist.figure(rows)})
     print(section)
+    _say_where(options.folder)

@@ -20,7 +20,9 @@ TOPICS: dict[str, Topic] = {
         "rows, $\\frac1n \\sum_i (a_{il} - \\bar a_l)^2$, averaged over units; the band goes from the 10 to the 90 percent "
         "quantile across units, and repeats are shown by their median. A curve that falls means that rows look more and "
         "more alike to the deeper layers (the signal *vanishes*); one that rises drives units onto the flat parts of the "
-        "activation. Look for a curve that neither dies nor explodes, on a log axis. Where the true directions $B$ of a "
+        "activation. Look for a curve that neither dies nor explodes, on a log axis. A steady signal alone is no victory: "
+        "one that fades gently may train best, and one held at 1 may overfit; the third chart decides. Where the true "
+        "directions $B$ of a "
         "model are known, *True directions* shows instead how much of the indices $B^\\top x$ a linear fit on the layer's "
         "pre-activations still reads ($R^2$): 1 in the first layer where $B$ lies in the span of its weights.",
     ),
