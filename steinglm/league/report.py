@@ -130,7 +130,7 @@ def as_text(rows: pd.DataFrame) -> str:
 def metric(value: float) -> str:
     """A test metric as it is shown.
 
-    >>> metric(0.12345), metric(1.2e16)
+    >>> metric(0.12341), metric(1.2e16)
     ('0.1234', '1.2e+16')
     """
     return f"{value:.4f}" if abs(value) < 1000 else f"{value:.1e}"
