@@ -1,9 +1,9 @@
-"""What numpy computes faster than torch on the CPU: tanh, and, in one thread, products of small matrices.
+"""What numpy computes faster than torch on the CPU: tanh, and, in a thread or two, products of small matrices.
 
 numpy's tanh takes a tenth of the time of torch's and is as exact (1.1e-7 in float32). Its products run in OpenBLAS,
-which has kernels for small matrices and, unlike torch's MKL, those of AVX-512 on processors of AMD, too. In several
-threads torch's products are faster, for it shares a batch out among them. Both are exact to rounding, so that one
-thread and several agree to rounding, no further.
+which has kernels for small matrices and, unlike torch's MKL, those of AVX-512 on processors of AMD, too. In more
+threads torch's products are faster, for it shares a batch out among them. Both are exact to rounding, so that few
+threads and many agree to rounding, no further.
 """
 
 import numpy as np
@@ -12,11 +12,13 @@ from torch import Tensor
 
 __all__ = ["bmm", "matmul", "reads", "tanh"]
 
+FEW = 2  # threads, of torch: as many take as long as one of numpy
+
 
 @np.errstate(all="ignore")  # a network that diverges is seen by its losses
 def bmm(a: Tensor, b: Tensor, *, out: Tensor) -> Tensor:
     """Write the products of the matrices a (K, m, n) and b (K, n, p) into out (K, m, p), on the CPU."""
-    if torch.get_num_threads() > 1:
+    if torch.get_num_threads() > FEW:
         return torch.bmm(a, b, out=out)
     np.matmul(a.numpy(), b.numpy(), out=out.numpy())
     return out
@@ -25,7 +27,7 @@ def bmm(a: Tensor, b: Tensor, *, out: Tensor) -> Tensor:
 @np.errstate(all="ignore")
 def matmul(a: Tensor, b: Tensor) -> Tensor:
     """a @ b, where numpy cannot read them by torch, too; a product with its own transpose takes half of the time."""
-    if torch.get_num_threads() > 1 or not reads(a):
+    if torch.get_num_threads() > FEW or not reads(a):
         return a @ b
     return torch.from_numpy(np.matmul(a.numpy(), b.numpy()))
 

@@ -80,6 +80,12 @@ def _selu_gradient(g: Tensor, h: Tensor, *, grad_input: Tensor) -> Tensor:
     return aten.elu_backward.grad_input(g, SELU_ALPHA, SELU_SCALE, 1.0, True, h, grad_input=grad_input)
 
 
+def _gelu(a: Tensor, *, out: Tensor) -> Tensor:
+    if out.is_contiguous():
+        return aten.gelu.out(a, out=out)
+    return out.copy_(aten.gelu(a))  # torch's, in float32, writes as if `out` had no gaps
+
+
 def _relu(a: Tensor, *, out: Tensor) -> Tensor:
     return torch.clamp(a, min=0, out=out)
 
@@ -92,7 +98,7 @@ ACTIVATIONS: dict[str, Activation] = {
     "tanh": Activation(nn.Tanh, kernels.tanh, aten.tanh_backward.grad_input, True, 1.0),
     "sigmoid": Activation(nn.Sigmoid, torch.sigmoid, aten.sigmoid_backward.grad_input, True, 0.25, 0.25),
     "relu": Activation(nn.ReLU, _relu, _relu_gradient, True, None),
-    "gelu": Activation(nn.GELU, aten.gelu.out, aten.gelu_backward.grad_input, False, 0.5, 1.1289),
+    "gelu": Activation(nn.GELU, _gelu, aten.gelu_backward.grad_input, False, 0.5, 1.1289),
     "silu": Activation(nn.SiLU, aten.silu.out, aten.silu_backward.grad_input, False, 0.5, 1.0998),
     "elu": Activation(nn.ELU, _elu, _elu_gradient, True, 1.0),
     "selu": Activation(nn.SELU, _selu, _selu_gradient, True, None, SELU_ALPHA * SELU_SCALE),
@@ -163,39 +169,42 @@ def hidden_layers(model: nn.Sequential) -> list[tuple[nn.Linear, nn.Module]]:
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """The parameters of K networks of one shape: views into `flat`, one pair a layer, the output layer last.
+    """The parameters of K networks of one shape: views into `flat`, one a layer, the output layer last.
 
-    weights[l] is (K, d, k) in the paper's orientation (a = h W + b), biases[l] is (K, 1, k).
+    layers[l] is (K, d + 1, k): the weights in the paper's orientation (a = h W + b), and the bias as one more row.
     """
 
     flat: Tensor
-    weights: tuple[Tensor, ...]
-    biases: tuple[Tensor, ...]
+    layers: tuple[Tensor, ...]
     activation: str
+
+    @property
+    def weights(self) -> tuple[Tensor, ...]:
+        """Of each layer (K, d, k)."""
+        return tuple(own[:, :-1] for own in self.layers)
+
+    @property
+    def biases(self) -> tuple[Tensor, ...]:
+        """Of each layer (K, 1, k)."""
+        return tuple(own[:, -1:] for own in self.layers)
 
     def like(self, flat: Tensor) -> "Stack":
         """The same views into another flat tensor of the same size (gradients, a copy)."""
-        weights, biases, start = [], [], 0
-        for W, b in zip(self.weights, self.biases, strict=True):
-            weights.append(flat[start : start + W.numel()].view(W.shape))
-            start += W.numel()
-            biases.append(flat[start : start + b.numel()].view(b.shape))
-            start += b.numel()
-        return Stack(flat, tuple(weights), tuple(biases), self.activation)
+        parts = flat.split([own.numel() for own in self.layers])
+        views = (part.view(own.shape) for part, own in zip(parts, self.layers, strict=True))
+        return Stack(flat, tuple(views), self.activation)
 
 
 def stack(models: Sequence[nn.Sequential], dtype: torch.dtype = torch.float32) -> Stack:
     """One stack that holds a copy of the parameters of K networks of the same shape, made by `build`."""
     linears = [[m for m in model if isinstance(m, nn.Linear)] for model in models]
     activation = activation_of(models[0][1]) if len(models[0]) > 1 else "identity"
-    weights = tuple(
-        torch.stack([m.weight.detach().T for m in same]).to(dtype) for same in zip(*linears, strict=True)
+    layers = tuple(
+        torch.stack([torch.vstack([m.weight.detach().T, m.bias.detach()]) for m in same]).to(dtype)
+        for same in zip(*linears, strict=True)
     )
-    biases = tuple(
-        torch.stack([m.bias.detach()[None] for m in same]).to(dtype) for same in zip(*linears, strict=True)
-    )
-    parts = [part.reshape(-1) for pair in zip(weights, biases, strict=True) for part in pair]
-    return Stack(torch.empty(0), weights, biases, activation or "identity").like(torch.cat(parts))
+    flat = torch.cat([own.flatten() for own in layers])
+    return Stack(flat, layers, activation or "identity").like(flat)
 
 
 def unstack(networks: Stack) -> list[nn.Sequential]:

@@ -1,4 +1,4 @@
-"""What numpy computes for torch: exact to rounding, in place, in any layout; products in one thread only."""
+"""What numpy computes for torch: exact to rounding, in place, in any layout; products in few threads only."""
 
 from collections.abc import Iterator
 
@@ -53,20 +53,20 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("threads", [1, 2], indirect=True)
-def test_products_are_torchs_and_numpys_in_one_thread_only(
+@pytest.mark.parametrize("threads", [1, 2, 3], indirect=True)
+def test_products_are_torchs_and_numpys_in_few_threads_only(
     threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = []
     product = np.matmul
     monkeypatch.setattr(np, "matmul", lambda *a, **k: calls.append(1) or product(*a, **k))
     W, h = (torch.randn(4, *shape, generator=GENERATOR) for shape in ((6, 5), (6, 50)))
-    out, gradient = torch.empty(4, 5, 50), torch.empty(4, 6, 5)
+    out, gradient = torch.empty(4, 6, 50)[:, :-1], torch.empty(4, 6, 5)  # one with gaps
     torch.testing.assert_close(kernels.bmm(W.mT, h, out=out), torch.bmm(W.mT, h))
     torch.testing.assert_close(kernels.bmm(h, out.mT, out=gradient), torch.bmm(h, out.mT))
     u = torch.randn(3, 5, 40, dtype=torch.float64, generator=GENERATOR)
     torch.testing.assert_close(kernels.matmul(u, u.mT), u @ u.mT)
-    assert len(calls) == (3 if threads == 1 else 0)
+    assert len(calls) == (3 if threads < 3 else 0)
 
 
 def test_what_numpy_cannot_read_is_multiplied_by_torch() -> None:

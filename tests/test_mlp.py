@@ -133,7 +133,22 @@ def test_a_stack_holds_copies_in_one_flat_tensor() -> None:
 def test_like_gives_the_same_views_of_another_tensor() -> None:
     networks = stack(models(2), torch.float64)
     other = networks.like(torch.arange(networks.flat.numel(), dtype=torch.float64))
-    parts = [part.reshape(-1) for pair in zip(other.weights, other.biases, strict=True) for part in pair]
-    assert torch.equal(torch.cat(parts), other.flat)
+    assert torch.equal(torch.cat([own.flatten() for own in other.layers]), other.flat)
+    for W, b, own in zip(other.weights, other.biases, other.layers, strict=True):
+        assert torch.equal(torch.cat([W, b], dim=1), own)
     assert [W.shape for W in other.weights] == [W.shape for W in networks.weights]
     assert other.activation == networks.activation
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_an_activation_writes_where_there_are_gaps(activation: str, dtype: torch.dtype) -> None:
+    f = ACTIVATIONS[activation]
+    a = torch.randn(3, 5, 40, dtype=dtype, generator=torch.Generator().manual_seed(0))
+    held = torch.ones(3, 6, 40, dtype=dtype)
+    f.function(a, out=held[:, :-1])
+    torch.testing.assert_close(held[:, :-1], f.module()(a))
+    assert (held[:, -1] == 1).all()
+    saved = held[:, :-1] if f.from_output else a
+    g = f.gradient(torch.ones_like(a), saved, grad_input=torch.empty_like(a))
+    torch.testing.assert_close(g, f.derivative(a))
