@@ -17,10 +17,16 @@ FEW = 2  # threads, of torch: as many take as long as one of numpy
 
 @np.errstate(all="ignore")  # a network that diverges is seen by its losses
 def bmm(a: Tensor, b: Tensor, *, out: Tensor) -> Tensor:
-    """Write the products of the matrices a (K, m, n) and b (K, n, p) into out (K, m, p), on the CPU."""
+    """Write the products of the matrices a (K, m, n) and b (K, n, p) into out (K, m, p), on the CPU.
+
+    One of a and b may hold fewer, R: its r-th then stands for the r-th, the (R + r)-th, the (2 R + r)-th, and so on.
+    """
+    R = min(len(a), len(b))
     if torch.get_num_threads() > FEW:
+        a, b = (own if len(own) == len(out) else own.repeat(len(out) // R, 1, 1) for own in (a, b))
         return torch.bmm(a, b, out=out)
-    np.matmul(a.numpy(), b.numpy(), out=out.numpy())
+    a, b, by_repeat = (own.unflatten(0, (-1, R)) for own in (a, b, out))
+    np.matmul(a.numpy(), b.numpy(), out=by_repeat.numpy())
     return out
 
 

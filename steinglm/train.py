@@ -111,16 +111,18 @@ class _Workspace:
     """Every buffer of a forward and a backward pass over b rows, units before rows: (K, k, b).
 
     With the rows last, the GEMMs of these narrow layers and the sums over rows run along contiguous memory, which is
-    up to four times as fast as along units. What a layer takes in has one more unit, always 1, for its bias.
+    up to four times as fast as along units. What a layer takes in has one more unit, always 1, for its bias; the first
+    layer's is there once a repeat, for all of its networks.
     """
 
-    def __init__(self, networks: Stack, b: int) -> None:
+    def __init__(self, networks: Stack, repeats: int, b: int) -> None:
         K, d, _ = networks.layers[0].shape  # d with the unit that is 1
         widths = [own.shape[2] for own in networks.layers[:-1]]
         new = networks.flat.new_empty
         in_place = ACTIVATIONS[networks.activation].from_output
         C = networks.layers[-1].shape[2]
-        self.inputs = [networks.flat.new_ones(K, k, b) for k in (d, *(k + 1 for k in widths))]
+        ones = networks.flat.new_ones
+        self.inputs = [ones(repeats, d, b), *(ones(K, k + 1, b) for k in widths)]
         self.x, *self.h = (own[:, :-1] for own in self.inputs)
         self.a = self.h if in_place else [new(K, k, b) for k in widths]
         self.y, self.z, self.gz = new(K, C, b), new(K, C, b), new(K, C, b)
@@ -128,9 +130,9 @@ class _Workspace:
         self.g = [new(K * most * b) for _ in range(2)]  # of a layer and of the one before it, in turns
 
     def take(self, X: Tensor, y: Tensor) -> None:
-        """Copy the rows X (R, d, b), y (R, C, b) of every repeat to its networks (network k = method * R + repeat)."""
-        for own, rows in ((self.x, X), (self.y, y)):
-            own.unflatten(0, (-1, len(rows))).copy_(rows)
+        """Copy the rows X (R, d, b) of every repeat, and y (R, C, b) to its networks (k = method * R + repeat)."""
+        self.x.copy_(X)
+        self.y.unflatten(0, (-1, len(y))).copy_(y)
 
     def forward(self, networks: Stack) -> Tensor:
         """The linear predictors (K, C, b)."""
@@ -157,11 +159,11 @@ class _Workspace:
 class _Workspaces(dict[int, _Workspace]):
     """One workspace for each number of rows that is met: the batch size and a few remainders."""
 
-    def __init__(self, networks: Stack) -> None:
-        self.networks = networks
+    def __init__(self, networks: Stack, repeats: int) -> None:
+        self.networks, self.repeats = networks, repeats
 
     def __missing__(self, b: int) -> _Workspace:
-        self[b] = _Workspace(self.networks, b)
+        self[b] = _Workspace(self.networks, self.repeats, b)
         return self[b]
 
     def take(self, X: Tensor, y: Tensor) -> _Workspace:
@@ -197,7 +199,7 @@ def fit(
     checkpoint : called after every mini-batch; whatever it raises ends the training
     memory : Adam's running averages, filled if empty and kept up to date, so that another call goes on from them
     """
-    spaces, loss = _Workspaces(networks), LOSSES[task]
+    spaces, loss = _Workspaces(networks, len(training.X)), LOSSES[task]
     (X, y), held = (_units_first(rows) for rows in (training, validation))
     shuffled = torch.empty_like(X), torch.empty_like(y)
     gradients = networks.like(torch.zeros_like(networks.flat))
@@ -323,13 +325,13 @@ def _mean_loss(spaces: _Workspaces, X: Tensor, y: Tensor, loss: Loss, size: int)
 @torch.no_grad()
 def evaluate(networks: Stack, rows: Rows, task: str, batch_size: int = 512) -> Tensor:
     """The mean loss (K,) of each network on the rows of its repeat."""
-    return _mean_loss(_Workspaces(networks), *_units_first(rows), LOSSES[task], batch_size)
+    return _mean_loss(_Workspaces(networks, len(rows.X)), *_units_first(rows), LOSSES[task], batch_size)
 
 
 @torch.no_grad()
 def predict(networks: Stack, X: Tensor, batch_size: int = 512) -> Tensor:
     """The linear predictors (K, n, C) of each network on the inputs X (R, n, d) of its repeat."""
-    spaces, inputs = _Workspaces(networks), X.transpose(1, 2)
+    spaces, inputs = _Workspaces(networks, len(X)), X.transpose(1, 2)
     none = X.new_zeros(
         len(X), networks.layers[-1].shape[2], X.shape[1]
     )  # no responses: they are not looked at

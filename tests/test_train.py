@@ -138,7 +138,7 @@ def test_gradients_equal_autograd(depth: int, activation: str, kind: str) -> Non
     nets, data = networks(activation, depth, torch.float64, kind), rows(N, kind, 1, torch.float64)
     loss = LOSSES[task_of(kind)]
     gradients = nets.like(torch.full_like(nets.flat, torch.nan))
-    space = _Workspaces(nets).take(data.X.transpose(1, 2), data.y.transpose(1, 2))
+    space = _Workspaces(nets, REPEATS).take(data.X.transpose(1, 2), data.y.transpose(1, 2))
     z = space.forward(nets)
     values = loss.mean(z, space.y)
     loss.gradient(z, space.y, space.gz)
