@@ -1,9 +1,8 @@
-"""What numpy computes faster than torch on the CPU: tanh, and, in a thread or two, products of small matrices.
+"""What numpy computes faster than torch on the CPU: tanh, and products of small matrices.
 
 numpy's tanh takes a tenth of the time of torch's and is as exact (1.1e-7 in float32). Its products run in OpenBLAS,
-which has kernels for small matrices and, unlike torch's MKL, those of AVX-512 on processors of AMD, too. In more
-threads torch's products are faster, for it shares a batch out among them. Both are exact to rounding, so that few
-threads and many agree to rounding, no further.
+which has kernels for small matrices and, unlike torch's MKL, those of AVX-512 on processors of AMD, too. They are taken
+however many threads torch has, so that an experiment gives the same numbers in a worker and at home.
 """
 
 import numpy as np
@@ -11,8 +10,6 @@ import torch
 from torch import Tensor
 
 __all__ = ["bmm", "matmul", "reads", "tanh"]
-
-FEW = 2  # threads, of torch: as many take as long as one of numpy
 
 
 @np.errstate(all="ignore")  # a network that diverges is seen by its losses
@@ -22,9 +19,6 @@ def bmm(a: Tensor, b: Tensor, *, out: Tensor) -> Tensor:
     One of a and b may hold fewer, R: its r-th then stands for the r-th, the (R + r)-th, the (2 R + r)-th, and so on.
     """
     R = min(len(a), len(b))
-    if torch.get_num_threads() > FEW:
-        a, b = (own if len(own) == len(out) else own.repeat(len(out) // R, 1, 1) for own in (a, b))
-        return torch.bmm(a, b, out=out)
     a, b, by_repeat = (own.unflatten(0, (-1, R)) for own in (a, b, out))
     np.matmul(a.numpy(), b.numpy(), out=by_repeat.numpy())
     return out
@@ -33,7 +27,7 @@ def bmm(a: Tensor, b: Tensor, *, out: Tensor) -> Tensor:
 @np.errstate(all="ignore")
 def matmul(a: Tensor, b: Tensor) -> Tensor:
     """a @ b, where numpy cannot read them by torch, too; a product with its own transpose takes half of the time."""
-    if torch.get_num_threads() > FEW or not reads(a):
+    if not reads(a):
         return a @ b
     return torch.from_numpy(np.matmul(a.numpy(), b.numpy()))
 
