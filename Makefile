@@ -46,7 +46,7 @@ report: .venv/run.stamp ## docs/reproduction.md, docs/league.md and figures, fro
 	$(VENV) -c "from pathlib import Path; from steinglm.paper import report, results, run; \
 	    run.write(Path('docs'), report.documents(*results.kept(), results.kept_images()))"
 	$(VENV) -c "from pathlib import Path; from steinglm.league import report; from steinglm.paper import run; \
-	    run.write(Path('docs'), report.documents(*report.kept()) if report.kept() else {})"
+	    run.write(Path('docs'), report.documents(*report.kept()))"
 
 soak: .venv/test.stamp ## half an hour of scripted use, watching the server's memory
 	$(VENV) -m pytest -s -m soak -o faulthandler_timeout=0 tests/browser/test_soak.py

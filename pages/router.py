@@ -3,10 +3,8 @@
 import streamlit as st
 
 from steinglm.dashboard import controls
-from steinglm.league import report
 
 st.set_page_config(page_title="steinglm", page_icon="steinglm/dashboard/icon.svg", layout="wide")
-league = st.Page("league.py", title="League", icon=":material/leaderboard:")
 page = st.navigation(
     [
         st.Page("compare.py", title="Compare", icon=":material/stacked_line_chart:", default=True),
@@ -17,7 +15,7 @@ page = st.navigation(
         st.Page("sweep.py", title="Sweep", icon=":material/grid_on:"),
         st.Page("images.py", title="Images", icon=":material/image_search:"),
         st.Page("paper.py", title="Paper", icon=":material/article:"),
-        *([league] if report.kept() else []),  # the rows of a league are not in every version
+        st.Page("league.py", title="League", icon=":material/leaderboard:"),
         st.Page("glossary.py", title="Glossary", icon=":material/menu_book:"),
     ],
     position="top",

@@ -105,7 +105,7 @@ class View:
             raise InvalidInputError("layer", "1..201", self.layer, "the last one is the output layer")
         if unknown := sorted({*self.hidden, *self.scales} - {*INITIALIZERS, *SCALES}):
             raise InvalidInputError(
-                "view", f"of {tuple(INITIALIZERS)} and {SCALES}", unknown, "choose of these"
+                "view", f"of {tuple(INITIALIZERS)} and {SCALES}", unknown, "choose among these"
             )
 
 

@@ -32,9 +32,7 @@ class Choice:
 
 def introduction() -> None:
     """What was run, and the verdict."""
-    kept = report.kept()
-    assert kept is not None
-    st.markdown(report.about(*kept))
+    st.markdown(report.about(*report.kept()))
     st.markdown(_verdict())
     st.caption("The [glossary](glossary) says what the methods and scores are.")
 
@@ -122,8 +120,7 @@ def cells(chosen: Choice) -> None:
     ordered = report.by_rank(_chosen(chosen))
     pinned = {name: st.column_config.Column(pinned=True) for name in ("Data set", "Depth", "Activation")}
     for task, group in study.DATASETS.items():
-        table = ordered
-        table = table[table.index.get_level_values("dataset").isin(group)]
+        table = ordered[ordered.index.get_level_values("dataset").isin(group)]
         if table.empty:
             continue
         st.subheader(TASKS[task], help=f"Test {MEASURES[task]}")
@@ -159,13 +156,9 @@ def _chosen(chosen: Choice) -> pd.DataFrame:
 
 @cache
 def _cells() -> pd.DataFrame:
-    kept = report.kept()
-    assert kept is not None
-    return ranks.cells(kept[0])
+    return ranks.cells(report.kept()[0])
 
 
 @cache
 def _verdict() -> str:
-    kept = report.kept()
-    assert kept is not None
-    return text(verdict(kept[0]))
+    return text(verdict(report.kept()[0]))

@@ -26,10 +26,9 @@ HUGE = 10  # an RMSE of a response between 0 and 1
 
 
 @cache
-def kept() -> Kept | None:
-    """The rows and the environment of the run that comes with the library, if one does."""
-    folder = files("steinglm.league")
-    return read(folder, LEAGUE) if folder.joinpath(LEAGUE.rows).is_file() else None
+def kept() -> Kept:
+    """The rows and the environment of the run that comes with the library."""
+    return read(files("steinglm.league"), LEAGUE)
 
 
 def documents(rows: pd.DataFrame, environment: Mapping[str, Any]) -> dict[str, str]:

@@ -95,7 +95,7 @@ def experiments(
 def _check(argument: str, values: Iterable[object], known: tuple[object, ...]) -> None:
     for value in values:
         if value not in known:
-            raise InvalidInputError(argument, f"of {', '.join(map(str, known))}", value, "choose of these")
+            raise InvalidInputError(argument, f"of {', '.join(map(str, known))}", value, "choose among these")
 
 
 def work(experiment: Experiment) -> float:

@@ -2,11 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from tests.browser.visiting import PATIENCE, click_cell
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
-PATIENCE = 120_000
-STILL = '[data-test-script-state="notRunning"]'
 
 
 def test_filters_are_in_the_link_and_a_cell_opens_its_experiment(page: "Page", app_url: str) -> None:
@@ -17,13 +16,7 @@ def test_filters_are_in_the_link_and_a_cell_opens_its_experiment(page: "Page", a
     page.locator(".st-key-league_depths").get_by_text("10", exact=True).click()
     page.wait_for_url("**league_depths=40**", timeout=PATIENCE)
     page.get_by_text("mean rank over 30 cells").wait_for(timeout=PATIENCE)
-    page.locator(STILL).wait_for(timeout=PATIENCE)
-    page.wait_for_timeout(1000)  # the table is drawn on a canvas, whose end cannot be waited for
-    cells = page.locator(".st-key-league_regression .dvn-scroller")
-    cells.evaluate("el => el.scrollIntoView({ block: 'center' })")
-    cells.hover(position={"x": 450, "y": 52})
-    page.wait_for_timeout(500)  # the canvas learns first where the mouse is
-    cells.click(position={"x": 450, "y": 52}, delay=100)
+    click_cell(page, "league_regression", 450, 52)
     page.wait_for_url("**depth=40**score=**", timeout=PATIENCE)
     page.get_by_text("40 layers of tanh").first.wait_for(timeout=PATIENCE)
     page.go_back()

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from tests.browser.visiting import PATIENCE, click_cell
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
-PATIENCE = 120_000
 
 
 def test_filters_are_in_the_link_and_a_cell_opens_its_experiment(page: "Page", app_url: str) -> None:
@@ -16,14 +16,7 @@ def test_filters_are_in_the_link_and_a_cell_opens_its_experiment(page: "Page", a
     page.locator(".st-key-depths").get_by_text("10", exact=True).click()
     page.wait_for_url("**depths=20**", timeout=PATIENCE)
     page.get_by_role("heading", name="10 layers").wait_for(state="hidden", timeout=PATIENCE)
-    page.locator('[data-test-script-state="notRunning"]').wait_for(timeout=PATIENCE)
-    page.wait_for_timeout(1000)  # the table is drawn on a canvas, whose end cannot be waited for
-    # the first row, SteinGLM's column
-    cells = page.locator(".st-key-table_2 .dvn-scroller")
-    cells.evaluate("el => el.scrollIntoView({ block: 'center' })")
-    cells.hover(position={"x": 450, "y": 52})
-    page.wait_for_timeout(500)  # the canvas learns first where the mouse is
-    cells.click(position={"x": 450, "y": 52}, delay=100)
+    click_cell(page, "table_2", 450, 52)  # the first row, SteinGLM's column
     page.wait_for_url("**depth=20&score=identity**", timeout=PATIENCE)
     page.get_by_text("On Abalone, 20 layers of tanh").wait_for(timeout=PATIENCE)
     page.go_back()

@@ -1,4 +1,4 @@
-"""How the tests come to the page Images."""
+"""How the tests come to the page Images, and click a cell of a table."""
 
 from typing import TYPE_CHECKING
 
@@ -18,3 +18,14 @@ def visit_images(page: "Page", app_url: str, query: str) -> None:
     page.evaluate(GO, f"/images?{query}")
     page.get_by_role("heading", name="Filters of the first layer").wait_for(timeout=PATIENCE)
     page.locator(".plot .xaxislayer-above").nth(2).wait_for(state="attached", timeout=PATIENCE)
+
+
+def click_cell(page: "Page", key: str, x: int, y: int) -> None:
+    """Click into the table of a key, which is drawn on a canvas: when that is done cannot be waited for."""
+    page.locator('[data-test-script-state="notRunning"]').wait_for(timeout=PATIENCE)
+    page.wait_for_timeout(1000)
+    cells = page.locator(f".st-key-{key} .dvn-scroller")
+    cells.evaluate("el => el.scrollIntoView({ block: 'center' })")
+    cells.hover(position={"x": x, "y": y})
+    page.wait_for_timeout(500)  # the canvas learns first where the mouse is
+    cells.click(position={"x": x, "y": y}, delay=100)

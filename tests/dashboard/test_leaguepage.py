@@ -1,12 +1,10 @@
-"""The page League over made-up rows; when it is in the menu, filters, verdict, and what a click opens."""
+"""The page League over made-up rows: filters, verdict, and what a click opens."""
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from steinglm import link
@@ -74,24 +72,3 @@ def test_a_cell_opens_the_experiment_of_its_entry(
     assert messages == []
     assert experiment == study.opened("lsuv_glm", "magic", 40, "relu")
     assert "lsuv" in experiment.methods and experiment.output == "glm"
-
-
-@pytest.mark.parametrize("kept", [False, True])
-def test_it_is_in_the_menu_where_its_rows_are(
-    rows: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, kept: bool
-) -> None:
-    menu: list[str] = []
-    navigation = st.navigation
-
-    def noted(pages: list[Any], **options: Any) -> Any:
-        menu.extend(page.title for page in pages)
-        return navigation(pages, **options)
-
-    monkeypatch.setattr(st, "navigation", noted)
-    if not kept:
-        monkeypatch.setattr(report, "kept", lambda: None)
-    app = AppTest.from_file(str(PAGE.with_name("router.py")), default_timeout=60)
-    app.query_params.update({"v": "1", "dataset": "diabetes", "depth": "2"})
-    app.run()
-    assert not app.exception
-    assert menu[0] == "Compare" and ("League" in menu) is kept
