@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, stack_module_state, vmap
 
 from steinglm.init import glorot_normal_
-from steinglm.kernels import bmm
+from steinglm.kernels import product
 from steinglm.mlp import build, stack
 from steinglm.train import Rows, fit
 
@@ -62,15 +62,16 @@ def products(_: Rows, width: int, depth: int) -> tuple[Side, int]:
     W = [torch.randn(K, width, width, generator=generator) / width**0.5 for _ in range(depth)]
     h = [torch.randn(K, width, BATCH, generator=generator) for _ in range(depth + 1)]
     found, before = torch.empty_like(W[0]), torch.empty_like(h[0])
+    step = [product(W[i].mT, h[i], out=h[i + 1]) for i in range(depth)]
+    for i in reversed(range(depth)):
+        step.append(product(h[i], h[i + 1].mT, out=found))
+        if i:
+            step.append(product(W[i], h[i + 1], out=before))
 
     def train() -> None:
         for _ in range(STEPS):
-            for i in range(depth):
-                bmm(W[i].mT, h[i], out=h[i + 1])
-            for i in reversed(range(depth)):
-                bmm(h[i], h[i + 1].mT, out=found)
-                if i:
-                    bmm(W[i], h[i + 1], out=before)
+            for own in step:
+                own()
 
     return train, K
 

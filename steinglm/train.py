@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from steinglm.kernels import bmm
+from steinglm.kernels import product
 from steinglm.mlp import ACTIVATIONS, Stack
 
 __all__ = ["LOSSES", "Losses", "Rows", "StopRules", "Trained", "evaluate", "fit", "predict"]
@@ -115,55 +116,67 @@ class _Workspace:
     layer's is there once a repeat, for all of its networks.
     """
 
-    def __init__(self, networks: Stack, repeats: int, b: int) -> None:
+    def __init__(self, networks: Stack, repeats: int, b: int, gradients: Stack | None) -> None:
         K, d, _ = networks.layers[0].shape  # d with the unit that is 1
-        widths = [own.shape[2] for own in networks.layers[:-1]]
-        new = networks.flat.new_empty
-        in_place = ACTIVATIONS[networks.activation].from_output
-        C = networks.layers[-1].shape[2]
-        ones = networks.flat.new_ones
-        self.inputs = [ones(repeats, d, b), *(ones(K, k + 1, b) for k in widths)]
-        self.x, *self.h = (own[:, :-1] for own in self.inputs)
-        self.a = self.h if in_place else [new(K, k, b) for k in widths]
+        *widths, C = (own.shape[2] for own in networks.layers)
+        new, ones = networks.flat.new_empty, networks.flat.new_ones
+        self.activation = ACTIVATIONS[networks.activation]
+        inputs = [ones(repeats, d, b), *(ones(K, k + 1, b) for k in widths)]
+        self.x, *self.h = (own[:, :-1] for own in inputs)
+        self.a = self.h if self.activation.from_output else [new(K, k, b) for k in widths]
         self.y, self.z, self.gz = new(K, C, b), new(K, C, b), new(K, C, b)
-        most = max(widths, default=0)
-        self.g = [new(K * most * b) for _ in range(2)]  # of a layer and of the one before it, in turns
+        self.outputs = [
+            product(own.mT, h, out=a)
+            for own, h, a in zip(networks.layers, inputs, [*self.a, self.z], strict=True)
+        ]
+        if gradients is None:
+            return
+        turns = [new(K * max(widths, default=0) * b) for _ in range(2)]  # of a layer and of the one before it
+        self.g = [turns[i % 2][: h.numel()].view(h.shape) for i, h in enumerate(self.h)]
+        back = [*self.g, self.gz]  # d(loss)/da of each layer
+        self.of_weights = [
+            product(h, g.mT, out=own) for h, g, own in zip(inputs, back, gradients.layers, strict=True)
+        ]
+        self.of_inputs = [
+            product(own[:, :-1], g, out=before)
+            for own, g, before in zip(networks.layers[1:], back[1:], back, strict=False)
+        ]
 
     def take(self, X: Tensor, y: Tensor) -> None:
         """Copy the rows X (R, d, b) of every repeat, and y (R, C, b) to its networks (k = method * R + repeat)."""
         self.x.copy_(X)
         self.y.unflatten(0, (-1, len(y))).copy_(y)
 
-    def forward(self, networks: Stack) -> Tensor:
+    @np.errstate(all="ignore")  # a network that diverges is seen by its losses
+    def forward(self) -> Tensor:
         """The linear predictors (K, C, b)."""
-        f = ACTIVATIONS[networks.activation]
-        for own, h, a, out in zip(networks.layers, self.inputs, self.a, self.h, strict=False):
-            f.function(bmm(own.mT, h, out=a), out=out)
-        return bmm(networks.layers[-1].mT, self.inputs[-1], out=self.z)
+        f = self.activation.function
+        for output, a, h in zip(self.outputs, self.a, self.h, strict=False):
+            output()
+            f(a, out=h)
+        self.outputs[-1]()
+        return self.z
 
-    def backward(self, networks: Stack, gradients: Stack) -> None:
-        """The gradients of all parameters, given d(loss)/dz in `gz`, written into `gradients`."""
-        f, g = ACTIVATIONS[networks.activation], self.gz
-        for layer in range(len(self.a), -1, -1):
-            if layer < len(self.a):
-                g = f.gradient(
-                    g, self.a[layer], grad_input=g
-                )  # d/da; `a` holds f(a) where f was applied in place
-            bmm(self.inputs[layer], g.mT, out=gradients.layers[layer])  # (K, d + 1, k)
-            if layer:
-                before = self.h[layer - 1]
-                out = self.g[layer % 2][: before.numel()].view(before.shape)
-                g = bmm(networks.layers[layer][:, :-1], g, out=out)  # (K, d, b)
+    @np.errstate(all="ignore")
+    def backward(self) -> None:
+        """Write the gradients of all parameters, given d(loss)/dz in `gz`."""
+        f = self.activation.gradient
+        self.of_weights[-1]()
+        for layer in reversed(range(len(self.a))):
+            self.of_inputs[layer]()
+            # d/dh becomes d/da; `a` holds f(a) where f was applied in place
+            f(self.g[layer], self.a[layer], grad_input=self.g[layer])
+            self.of_weights[layer]()
 
 
 class _Workspaces(dict[int, _Workspace]):
     """One workspace for each number of rows that is met: the batch size and a few remainders."""
 
-    def __init__(self, networks: Stack, repeats: int) -> None:
-        self.networks, self.repeats = networks, repeats
+    def __init__(self, networks: Stack, repeats: int, gradients: Stack | None = None) -> None:
+        self.networks, self.repeats, self.gradients = networks, repeats, gradients
 
     def __missing__(self, b: int) -> _Workspace:
-        self[b] = _Workspace(self.networks, self.repeats, b)
+        self[b] = _Workspace(self.networks, self.repeats, b, self.gradients)
         return self[b]
 
     def take(self, X: Tensor, y: Tensor) -> _Workspace:
@@ -199,10 +212,10 @@ def fit(
     checkpoint : called after every mini-batch; whatever it raises ends the training
     memory : Adam's running averages, filled if empty and kept up to date, so that another call goes on from them
     """
-    spaces, loss = _Workspaces(networks, len(training.X)), LOSSES[task]
     (X, y), held = (_units_first(rows) for rows in (training, validation))
     shuffled = torch.empty_like(X), torch.empty_like(y)
     gradients = networks.like(torch.zeros_like(networks.flat))
+    spaces, loss = _Workspaces(networks, len(training.X), gradients), LOSSES[task]
     parameter = torch.nn.Parameter(networks.flat, requires_grad=True)
     parameter.grad = gradients.flat
     rates = [learning_rate] if isinstance(learning_rate, float | int) else list(learning_rate)
@@ -224,10 +237,10 @@ def fit(
         _shuffle(X, y, generators, shuffled)
         for batch in _batches(*shuffled, batch_size):
             space = spaces.take(*batch)
-            z = space.forward(networks)
+            z = space.forward()
             total += loss.mean(z, space.y) * space.y.shape[2]
             loss.gradient(z, space.y, space.gz)
-            space.backward(networks, gradients)
+            space.backward()
             if shares is None:
                 adam.step()
             else:  # Adam's step is proportional to its rate
@@ -318,7 +331,7 @@ def _mean_loss(spaces: _Workspaces, X: Tensor, y: Tensor, loss: Loss, size: int)
     total = spaces.networks.flat.new_zeros(len(spaces.networks.layers[0]))
     for batch in _batches(X, y, size):
         space = spaces.take(*batch)
-        total += loss.mean(space.forward(spaces.networks), space.y) * space.y.shape[2]
+        total += loss.mean(space.forward(), space.y) * space.y.shape[2]
     return total / y.shape[2]
 
 
@@ -336,4 +349,4 @@ def predict(networks: Stack, X: Tensor, batch_size: int = 512) -> Tensor:
         len(X), networks.layers[-1].shape[2], X.shape[1]
     )  # no responses: they are not looked at
     batches = _batches(inputs, none, batch_size)
-    return torch.cat([spaces.take(*batch).forward(networks).mT.clone() for batch in batches], dim=1)
+    return torch.cat([spaces.take(*batch).forward().mT.clone() for batch in batches], dim=1)

@@ -44,12 +44,28 @@ def test_tanh_in_place_with_gaps_and_with_channels_last(dtype: torch.dtype) -> N
 
 def test_products_are_torchs() -> None:
     W, h = (torch.randn(4, *shape, generator=GENERATOR) for shape in ((6, 5), (6, 50)))
-    out, gradient = torch.empty(4, 6, 50)[:, :-1], torch.empty(4, 6, 5)  # one with gaps
-    torch.testing.assert_close(kernels.bmm(W.mT, h, out=out), torch.bmm(W.mT, h))
-    torch.testing.assert_close(kernels.bmm(h, out.mT, out=gradient), torch.bmm(h, out.mT))
-    few = torch.randn(2, 6, 50, generator=GENERATOR)
-    torch.testing.assert_close(kernels.bmm(W.mT, few, out=out), torch.bmm(W.mT, few[[0, 1, 0, 1]]))
-    torch.testing.assert_close(kernels.bmm(few, out.mT, out=gradient), torch.bmm(few[[0, 1, 0, 1]], out.mT))
+    out, gradient = torch.empty(4, 6, 50)[:, :-1], torch.empty(4, 6, 6)  # one with gaps
+    few = torch.randn(2, 6, 50, generator=GENERATOR)  # of the repeats
+    every = few[[0, 1, 0, 1]]
+    for a, b, found, expected in (
+        (W.mT, h, out, (W.mT, h)),
+        (h, h.mT, gradient, (h, h.mT)),
+        (W.mT, few, out, (W.mT, every)),
+        (few, h.mT, gradient, (every, h.mT)),
+    ):
+        kernels.product(a, b, out=found)()
+        torch.testing.assert_close(found, torch.bmm(*expected))
+
+
+def test_a_product_reads_its_matrices_anew() -> None:
+    W, h, out = torch.ones(2, 3, 3), torch.ones(2, 3, 5), torch.empty(2, 3, 5)
+    multiply = kernels.product(W, h, out=out)
+    W.fill_(2)
+    multiply()
+    assert out.unique().tolist() == [6]
+
+
+def test_matrix_products_are_torchs() -> None:
     u = torch.randn(3, 5, 40, dtype=torch.float64, generator=GENERATOR)
     torch.testing.assert_close(kernels.matmul(u, u.mT), u @ u.mT)
 
