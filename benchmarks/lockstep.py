@@ -26,7 +26,8 @@ from steinglm.mlp import build, stack
 from steinglm.train import Rows, fit
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-K, BATCH, STEPS, ROUNDS = 40, 500, 10, 5
+K, BATCH, STEPS, ROUNDS = 40, 500, 30, 5
+REST = 0.1  # seconds; until then threads of the side before may spin
 SHAPES = ((8, 10), (20, 10), (20, 40))  # width, depth
 Side = Callable[[], None]  # trains for STEPS mini-batches
 
@@ -191,6 +192,7 @@ def measure(width: int, depth: int) -> dict[str, float]:
     times: dict[str, list[float]] = {name: [] for name in sides}
     for turn in range(ROUNDS + 1):
         for name, (train, networks) in sides.items():
+            time.sleep(REST)
             start = time.perf_counter()
             train()
             if turn:  # the first warms up

@@ -161,12 +161,12 @@ class _Workspace:
     def backward(self) -> None:
         """Write the gradients of all parameters, given d(loss)/dz in `gz`."""
         f = self.activation.gradient
-        self.of_weights[-1]()
         for layer in reversed(range(len(self.a))):
             self.of_inputs[layer]()
             # d/dh becomes d/da; `a` holds f(a) where f was applied in place
             f(self.g[layer], self.a[layer], grad_input=self.g[layer])
-            self.of_weights[layer]()
+            self.of_weights[layer + 1]()  # as late as possible: what it reads is in the cache by now
+        self.of_weights[0]()
 
 
 class _Workspaces(dict[int, _Workspace]):

@@ -52,6 +52,7 @@ def test_products_are_torchs() -> None:
         (h, h.mT, gradient, (h, h.mT)),
         (W.mT, few, out, (W.mT, every)),
         (few, h.mT, gradient, (every, h.mT)),
+        (W.mT[:, :, :1], h[:, :1], out, (W.mT[:, :, :1], h[:, :1])),  # outer products
     ):
         kernels.product(a, b, out=found)()
         torch.testing.assert_close(found, torch.bmm(*expected))
