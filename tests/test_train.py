@@ -138,11 +138,12 @@ def test_gradients_equal_autograd(depth: int, activation: str, kind: str) -> Non
     nets, data = networks(activation, depth, torch.float64, kind), rows(N, kind, 1, torch.float64)
     loss = LOSSES[task_of(kind)]
     gradients = nets.like(torch.full_like(nets.flat, torch.nan))
-    space = _Workspaces(nets, REPEATS, gradients).take(data.X.transpose(1, 2), data.y.transpose(1, 2))
-    z = space.forward()
-    values = loss.mean(z, space.y)
-    loss.gradient(z, space.y, space.gz)
-    space.backward()
+    values = torch.empty(len(nets.layers[0]), dtype=torch.float64)
+    for group in _Workspaces(nets, REPEATS, gradients).take(data.X.transpose(1, 2), data.y.transpose(1, 2)):
+        z = group.forward()
+        values[group.networks] = loss.mean(z, group.y)
+        loss.gradient(z, group.y, group.gz)
+        group.backward()
     for k, model in enumerate(unstack(nets)):
         value = reference.CRITERIA[task_of(kind)](model(data.X[k % REPEATS]), data.y[k % REPEATS])
         value.backward()
