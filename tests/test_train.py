@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from steinglm import train
 from steinglm.init import glorot_normal_
 from steinglm.mlp import ACTIVATIONS, Stack, build, stack, unstack
 from steinglm.train import LOSSES, Losses, Rows, StopRules, Trained, _Workspaces, evaluate, fit, predict
@@ -198,6 +199,23 @@ def test_a_network_does_not_depend_on_the_others() -> None:
         alone, _ = run(stack(models[own]))
         for a, b in zip(alone, losses, strict=True):
             torch.testing.assert_close(a.validation, b.validation[own], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+@pytest.mark.parametrize("activation", ["tanh", "gelu"])
+def test_groups_that_the_cache_holds_give_the_same_numbers(
+    activation: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, parts = networks(activation), networks(activation)
+    losses, _ = run(whole)
+    monkeypatch.setattr(train, "CACHE", most * 3 * WIDTH * BATCH * 4)
+    monkeypatch.setattr(train, "CALL", 0)
+    predicted = predict(whole, rows(M, "regression", 2).X)
+    assert len(train._Workspace(parts, REPEATS, BATCH, None).groups) == (4 if most == 1 else 2)
+    for a, b in zip(losses, run(parts)[0], strict=True):
+        assert torch.equal(a.training, b.training) and torch.equal(a.validation, b.validation)
+    assert torch.equal(whole.flat, parts.flat)
+    assert torch.equal(predicted, predict(parts, rows(M, "regression", 2).X))
 
 
 def test_each_network_has_its_own_rate() -> None:
