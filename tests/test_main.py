@@ -256,10 +256,25 @@ def test_paper_refuses_what_the_paper_has_not(
     assert capsys.readouterr().err.startswith("steinglm: ")
 
 
+@pytest.mark.parametrize("command", ["compare", "sweep", "paper", "league"])
+def test_help_says_defaults_that_say_something(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "(default: " in text
+    for nothing in ("(default: None)", "(default: ())", "(default: False)", "(default: )", "None for"):
+        assert nothing not in text
+    if command == "compare":
+        assert "determines everything random (default: 0)" in text
+
+
 def test_paper_needs_numbers_for_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["paper", "--depths", "ten"])
-    assert "invalid list of int value: 'ten'" in capsys.readouterr().err
+    assert (
+        "whole numbers with commas between them, such as 10,40, were expected, got 'ten'"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.slow

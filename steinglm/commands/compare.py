@@ -9,7 +9,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from steinglm import datasets
-from steinglm.commands.options import add_settings, experiment, own_table
+from steinglm.commands.options import HelpFormatter, add_settings, experiment, own_table
 from steinglm.experiment import TITLES, Epoch, Experiment, metric_name, summarize, train
 from steinglm.init import INITIALIZERS
 
@@ -22,7 +22,7 @@ def add(commands: Any) -> None:
         "compare",
         help="train the initializations side by side and print a table",
         description="Train the initializations side by side; progress on standard error, a table on standard output.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     compare.set_defaults(command=_compare)
     add_settings(compare)

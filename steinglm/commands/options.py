@@ -3,7 +3,6 @@
 import argparse
 import math
 import sys
-from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
@@ -21,17 +20,38 @@ from steinglm.tables.limits import Limits
 from steinglm.tables.loading import load_file
 from steinglm.tables.raw import Options
 
-__all__ = ["add_settings", "engine", "experiment", "listed", "own_table"]
+__all__ = ["HelpFormatter", "add_settings", "engine", "experiment", "names", "numbers", "own_table"]
 
 
-def listed(kind: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
-    """The type of an option that takes several values with commas."""
+class HelpFormatter(argparse.ArgumentDefaultsHelpFormatter):
+    """argparse's, without the defaults that say nothing: None, an empty text, a switch that is off."""
 
-    def values(text: str) -> tuple[Any, ...]:
-        return tuple(kind(part.strip()) for part in text.split(",") if part.strip())
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        says_nothing = action.default is None or action.default is False or action.default == ""
+        return action.help if says_nothing else super()._get_help_string(action)
 
-    values.__name__ = f"list of {kind.__name__}"  # argparse's messages name it
-    return values
+
+def numbers(text: str) -> tuple[int, ...]:
+    """The type of an option that takes whole numbers with commas between them.
+
+    >>> numbers("10, 40")
+    (10, 40)
+    """
+    try:
+        return tuple(int(part) for part in names(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"whole numbers with commas between them, such as 10,40, were expected, got {text!r}"
+        ) from error
+
+
+def names(text: str) -> tuple[str, ...]:
+    """The type of an option that takes names with commas between them.
+
+    >>> names("abalone, magic,")
+    ('abalone', 'magic')
+    """
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def _alpha(text: str) -> float | str | None:
@@ -45,7 +65,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     add("--dataset", default=default.dataset, metavar="NAME", help=", ".join(datasets.names()))
     _add_table(parser)
     add("--depth", type=int, default=default.depth, help="hidden layers")
-    add("--width", type=int, help="units a layer; None for min(features, 20)")
+    add("--width", type=int, help="units a layer; if left out, min(features, 20)")
     add("--activation", default=default.activation, metavar="NAME", help=", ".join(ACTIVATIONS))
     add("--alpha", type=_alpha, default="default", help="a number, 'default' for 1/f'(0), or 'auto'")
     add("--score", default=default.score, metavar="NAME", help=", ".join(SCORES))
@@ -62,10 +82,10 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(OUTPUTS)}: who gets a GLM output layer",
     )
     add("--epochs", type=int, default=default.epochs, help="passes over the training rows")
-    add("--batch-size", type=int, help="None for min(500, a fifth of the training rows)")
+    add("--batch-size", type=int, help="if left out, min(500, a fifth of the training rows)")
     add("--learning-rate", type=float, default=default.learning_rate, help="of Adam")
     add("--repeats", type=int, default=default.repeats, help="each with its own split and draws")
-    add("--rows", type=int, help="training rows that are used; None for all")
+    add("--rows", type=int, help="training rows that are used; if left out, all")
     add("--seed", type=int, default=default.seed, help="determines everything random")
     add("--target-loss", type=float, help="stop a network at this validation loss")
     add("--patience", type=int, help="stop a network after so many epochs without a better validation loss")
@@ -82,8 +102,8 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
     add("--missing", choices=MISSING, help="rows with missing values: drop them, or impute")
     add("--tails", choices=TAILS, default="keep", help="inputs with heavy tails")
     add("--leave-out", default="", metavar="COLUMNS", help="columns, with commas")
-    add("--delimiter", help="of a text file")
-    add("--decimal", choices=(".", ","), help="sign of a text file")
+    add("--delimiter", metavar="SIGN", help="of a text file")
+    add("--decimal", choices=(".", ","), metavar="SIGN", help="of a text file: a point or a comma")
     add("--no-header", dest="header", action="store_false", default=None, help="the first row holds no names")
     add("--sheet", help="of a workbook")
 
@@ -93,7 +113,7 @@ def own_table(options: argparse.Namespace) -> Held | None:
     if options.data is None:
         return None
     read = Options(options.delimiter, options.header, options.decimal, options.sheet)
-    left_out = tuple(name.strip() for name in options.leave_out.split(",") if name.strip())
+    left_out = names(options.leave_out)
     limits = Limits.from_environment()
     choices = Choices(options.target, options.task, options.missing, options.tails, left_out)
     cleaned = load_file(options.data, choices, read, replace(limits, kept_rows=limits.rows))
@@ -112,7 +132,7 @@ def experiment(options: argparse.Namespace, dataset: str | None = None) -> Exper
     own = {field.name for field in fields(Experiment)}
     settings = {name: value for name, value in vars(options).items() if name in own}
     settings["dataset"] = dataset or options.dataset
-    settings["methods"] = tuple(name.strip() for name in options.methods.split(",") if name.strip())
+    settings["methods"] = names(options.methods)
     return Experiment(**settings)
 
 

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from steinglm.commands.options import HelpFormatter, names, numbers
 from steinglm.commands.options import engine as own_engine
-from steinglm.commands.options import listed
 from steinglm.engine import Engine, Settings
 from steinglm.league import report as standings
 from steinglm.league import study as entries
@@ -22,25 +22,24 @@ def add_paper(commands: Any) -> None:
         help="run the paper's section 3 and print its tables",
         description="Run the paper's section 3, whole or in part: progress on standard error, the tables on standard "
         "output, rows, environment and a report in a folder. Interrupted with Ctrl-C, the same command goes on.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     paper.set_defaults(command=_paper, goes_on=True)
     add = paper.add_argument
-    whole = listed(int)
     add(
         "--tables",
-        type=whole,
-        default=tuple(study.TABLES),
+        type=numbers,
+        default=", ".join(map(str, study.TABLES)),
         help="of the paper, with commas; 4 and 5: the ablation",
     )
-    add("--datasets", type=listed(str), default=(), help="with commas; all of the tables' by default")
-    add("--depths", type=whole, default=study.DEPTHS, help="with commas")
+    add("--datasets", type=names, default="", help="with commas; if left out, all of the tables'")
+    add("--depths", type=numbers, default=", ".join(map(str, study.DEPTHS)), help="with commas")
     add("--figure", choices=("mnist",), help="run section 3.4 instead: the convolutional network on digits")
     add("--part", action="store_true", help="of MNIST, only the images that come with the library")
     add(
         "--repeats",
         type=int,
-        help="each with its own split and draws; None for 10, and 3 with --figure mnist",
+        help="each with its own split and draws; if left out, 10, and 3 with --figure mnist",
     )
     add("--folder", type=Path, default=Path("paper"), help="where rows, environment and report are written")
     add("--scheduler", default="", metavar="ADDRESS", help="of an existing Dask cluster, tcp://host:port")
@@ -53,15 +52,15 @@ def add_league(commands: Any) -> None:
         help="rank SteinGLM's scores, the baselines and the rivals over ten data sets",
         description="Run the league, whole or in part: progress on standard error, ranks and verdict on standard "
         "output, rows, environment and a report in a folder. Interrupted with Ctrl-C, the same command goes on.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     league.set_defaults(command=_league, goes_on=True)
     add = league.add_argument
-    add("--datasets", type=listed(str), default=entries.NAMES, help="of these, with commas")
-    add("--depths", type=listed(int), default=entries.DEPTHS, help="of these, with commas")
-    add("--activations", type=listed(str), default=entries.ACTIVATIONS, help="of these, with commas")
+    add("--datasets", type=names, default=", ".join(entries.NAMES), help="of these, with commas")
+    add("--depths", type=numbers, default=", ".join(map(str, entries.DEPTHS)), help="of these, with commas")
+    add("--activations", type=names, default=", ".join(entries.ACTIVATIONS), help="of these, with commas")
     add("--repeats", type=int, default=entries.REPEATS, help="each with its own split and draws")
-    add("--epochs", type=int, help="the paper takes 200; None for about 1,000 steps, at most 100 epochs")
+    add("--epochs", type=int, help="the paper takes 200; if left out, about 1,000 steps, at most 100 epochs")
     add("--folder", type=Path, default=Path("league"), help="where rows, environment and report are written")
     add("--scheduler", default="", metavar="ADDRESS", help="of an existing Dask cluster, tcp://host:port")
 

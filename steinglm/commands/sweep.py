@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
-from steinglm.commands.options import add_settings, engine, experiment, own_table
+from steinglm.commands.options import HelpFormatter, add_settings, engine, experiment, own_table
 from steinglm.exceptions import InvalidInputError
 from steinglm.experiment import TITLES, Experiment
 from steinglm.export import as_csv, as_parquet
@@ -32,7 +32,7 @@ def add(commands: Any) -> None:
         "progress on standard error, the grid on standard output. An axis is a setting with its values, such as "
         "alpha=0.5,1,auto, or with from:to:steps, such as depth=1:40:10, and :log at the end for steps by a factor. "
         "Interrupted with Ctrl-C, the same command goes on.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     sweep.set_defaults(command=_sweep, goes_on=True, methods=",".join(Experiment().methods))
     option = sweep.add_argument

@@ -153,7 +153,7 @@ def write(folder: Path, files: dict[str, Any]) -> None:
                 aside.unlink()
             raise EngineError(
                 f"{folder / name} cannot be written ({error.strerror}); what is finished is kept in the engine's "
-                "store, so free space, or name another folder, and run the same command again"
+                "store, so name a folder with room that you may write to, and run the same command again"
             ) from error
 
 
