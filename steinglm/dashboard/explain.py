@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["TOPICS", "Topic"]
+__all__ = ["GROUPS", "TOPICS", "Topic"]
 
 
 @dataclass(frozen=True)
@@ -276,4 +276,22 @@ TOPICS: dict[str, Topic] = {
         "the epoch of that loss; seconds to initialize, and to train all networks together; and the first epoch at which "
         "the training loss is down to the final training loss of the best baseline.",
     ),
+    "ranks": Topic(
+        "Ranks and tests",
+        "In each cell (a data set at a depth with an activation) the entries are ranked by their mean test metric, 1 the best; "
+        "a *mean rank* is over cells. *Friedman's test* asks whether all entries could be alike. *Nemenyi's critical "
+        "difference* is the gap in mean rank from which on two entries differ at the level 0.05, whichever two of all pairs "
+        "one looks at (Demšar, 2006). *Wilcoxon's signed-rank test* compares two entries by the signs and sizes of their "
+        "differences over data sets; *Holm's correction* makes its p larger where several entries are tested.",
+    ),
 }
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Charts": ("signal", "travel", "theory", "spectrum", "learning", "along", "jacobian", "phases", "sweep"),
+    "Settings": (
+        "depth", "activation", "alpha", "methods", "score", "calibrate", "output", "width", "rows", "repeats", "seed",
+    ),
+    "Training": ("epochs", "batch_size", "learning_rate", "stop", "table", "ranks"),
+    "Data": ("data", "columns", "target", "missing", "tails", "report", "model", "distribution"),
+    "Images": ("digits", "complete", "max_patches", "l2", "filters", "errors"),
+}  # fmt: skip

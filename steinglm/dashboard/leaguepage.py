@@ -9,9 +9,10 @@ import pandas as pd
 import streamlit as st
 
 from steinglm.dashboard import controls
+from steinglm.dashboard.explain import TOPICS
 from steinglm.dashboard.measure import title
 from steinglm.league import ranks, report, study
-from steinglm.league.verdict import effects, text, verdict
+from steinglm.league.verdict import Verdict, by_part, effects, summary, verdict
 from steinglm.link import View
 
 __all__ = ["Choice", "cells", "choices", "introduction", "standing", "why"]
@@ -32,9 +33,13 @@ class Choice:
 
 def introduction() -> None:
     """What was run, and the verdict."""
-    st.markdown(report.about(*report.kept()))
-    st.markdown(_verdict())
-    st.caption("The [glossary](glossary) says what the methods and scores are.")
+    st.markdown(summary(_verdict()))
+    with st.expander("With each activation, and at each depth"):
+        st.markdown(by_part(_verdict()))
+    st.caption(
+        f"{report.about(*report.kept())} The glossary says what the [methods](glossary#methods) and "
+        "[scores](glossary#score) are."
+    )
 
 
 def choices() -> Choice:
@@ -67,25 +72,26 @@ def standing(chosen: Choice) -> None:
     table = _chosen(chosen)
     its = ranks.standing(table)
     first = study.ENTRIES[str(its.mean_ranks.index[0])].title
-    st.caption(report.how())
     over = f"{its.cells} cell{'' if its.cells == 1 else 's'}"
     sentence = (
         f"{first} has the best mean rank over {over}, {its.mean_ranks.iloc[0]:.2f}. {report.told(its)} Friedman's "
         f"test that all are alike: p = {its.p:.2g}."
     )
+    st.markdown(sentence, help=TOPICS["ranks"].text)
+    drawing, numbers = st.columns((4, 5), gap="medium")
     drawn = b64encode(report.figure(its, background="none", width=560).encode()).decode()
-    st.markdown(f"![Mean ranks with critical differences](data:image/svg+xml;base64,{drawn})")
-    st.markdown(sentence)
+    drawing.markdown(f"![Mean ranks with critical differences](data:image/svg+xml;base64,{drawn})")
+    drawing.caption(report.how())
     shown = report.overview(table)
     shown["entry"] = [study.ENTRIES[name].title for name in shown["entry"]]
     shown = shown.rename(columns={"entry": "Entry", "mean_rank": "Mean rank", "wins": "Wins"})
     format_ = st.column_config.NumberColumn(format="%.2f")
-    numbers = {str(name): format_ for name in shown if name not in ("Entry", "Wins")}
-    st.dataframe(
-        shown, hide_index=True, height="content", column_config=numbers,
+    columns = {str(name): format_ for name in shown if name not in ("Entry", "Wins")}
+    numbers.dataframe(
+        shown, hide_index=True, height="content", column_config=columns,
         alt="Mean ranks by entry",
     )  # fmt: skip
-    st.caption(
+    numbers.caption(
         "Mean ranks over the chosen cells, and over those of each activation and depth; lower is better."
     )
 
@@ -160,5 +166,5 @@ def _cells() -> pd.DataFrame:
 
 
 @cache
-def _verdict() -> str:
-    return text(verdict(report.kept()[0]))
+def _verdict() -> Verdict:
+    return verdict(report.kept()[0])

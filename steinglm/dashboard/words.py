@@ -189,8 +189,8 @@ def learning(history: pd.DataFrame) -> str:
     lead = f"{when} {_title(first)} came to the lowest validation loss, {number(float(best.iloc[0]))}"
     if len(best) == 1:
         return f"{lead}."
-    last = str(best.index[-1])
-    return f"{lead}; {_title(last)} came no lower than {number(float(best.iloc[-1]))}."
+    others = [f"{_title(str(method))} {number(float(value))}" for method, value in best.iloc[1:].items()]
+    return f"{lead}; behind it {listed(others)}."
 
 
 def headline(

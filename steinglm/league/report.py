@@ -81,7 +81,8 @@ def how() -> str:
     return (
         "In each cell (data set, depth, activation) entries are ranked by their mean test metric over the repeats, 1 "
         "the best. Bars reach half of Nemenyi's critical difference to both sides: entries whose bars do not overlap "
-        "differ at the level 0.05, all pairs of entries in mind (Demšar, 2006). The default's name is bold."
+        "differ at the level 0.05, all pairs of entries in mind (Demšar, 2006). A "
+        "ring stands for an entry without a fitted output layer; the default's name is bold."
     )
 
 
@@ -165,10 +166,11 @@ def _bar(name: str, rank: float, y: float, place: Callable[[float], float], half
     own = ENTRIES[name]
     color, start, end = style(own.method).color, place(rank - half), place(rank + half)
     bold = ' font-weight="bold"' if name == DEFAULT else ""
+    fill = color if own.glm else "none"
     return [
         f'<text x="{LEFT - 8}" y="{y + 4}" text-anchor="end"{bold}>{escape(own.title)}</text>',
         f'<path d="M{start:.1f} {y}H{end:.1f}" stroke="{color}" stroke-width="4" stroke-opacity=".45"/>',
-        f'<circle cx="{place(rank):.1f}" cy="{y}" r="5" fill="{color}">'
+        f'<circle cx="{place(rank):.1f}" cy="{y}" r="4.5" fill="{fill}" stroke="{color}" stroke-width="1.5">'
         f"<title>{escape(own.title)}: {rank:.2f}</title></circle>",
     ]
 

@@ -16,7 +16,7 @@ from steinglm.league.ranks import LEVEL, Standing, cells, errors, ranks, standin
 from steinglm.league.study import DEFAULT, ENTRIES
 from steinglm.paper.claims import holm
 
-__all__ = ["Effect", "Part", "Verdict", "effects", "signed_rank_p", "text", "verdict"]
+__all__ = ["Effect", "Part", "Verdict", "by_part", "effects", "signed_rank_p", "summary", "text", "verdict"]
 
 # What is added to an entry, the entry with it, and the one without.
 ADDED = (
@@ -108,6 +108,11 @@ def effects(table: pd.DataFrame) -> dict[str, list[Effect]]:
 
 def text(found: Verdict) -> str:
     """The verdict in sentences."""
+    return f"{summary(found)}\n\n{by_part(found)}"
+
+
+def summary(found: Verdict) -> str:
+    """Who is ahead over all cells, and whether that is clear."""
     whole, best, default = found.whole, _title(found.best), _title(DEFAULT)
     first = (
         f"A cell is a data set at a depth with an activation. Over {_counted(whole.cells, 'cell')} of "
@@ -115,7 +120,12 @@ def text(found: Verdict) -> str:
         f"{len(whole.mean_ranks)}, and wins {_counted(int(whole.wins[found.best]), 'cell')}. Friedman's test that all "
         f"are alike gives p = {whole.p:.2g}."
     )
-    return "\n\n".join([first, _decision(found, best, default), "\n".join(map(_where, found.parts))])
+    return f"{first}\n\n{_decision(found, best, default)}"
+
+
+def by_part(found: Verdict) -> str:
+    """Who is ahead with each activation and at each depth, as a list."""
+    return "\n".join(map(_where, found.parts))
 
 
 def _decision(found: Verdict, best: str, default: str) -> str:

@@ -34,7 +34,7 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[pd.DataFrame]:
 def test_the_page_has_verdict_ranks_effects_and_cells(rows: pd.DataFrame) -> None:
     app = AppTest.from_file(str(PAGE), default_timeout=60).run()
     assert not app.exception
-    said = " ".join(each.value for each in app.markdown)
+    said = " ".join(each.value for each in (*app.markdown, *app.caption))
     assert "2,040 networks: 17 entries, 10 data sets" in said
     assert "**SteinGLM (mixed) is one clear winner, and we recommend it.**" in said
     assert "data:image/svg+xml;base64," in said

@@ -53,7 +53,7 @@ def test_the_best_validation_loss_wins() -> None:
     rows = [(method, 0, epoch, "validation_loss", value) for method, epoch, value in losses]
     history = pd.DataFrame(rows, columns=["method", "repeat", "epoch", "quantity", "value"])
     lead = "In 2 epochs SteinGLM came to the lowest validation loss, 0.2"
-    assert words.learning(history) == f"{lead}; He normal came no lower than 0.25."
+    assert words.learning(history) == f"{lead}; behind it He normal 0.25."
 
 
 NUMBERS = {
