@@ -234,9 +234,14 @@ def _claim(method: str) -> str:
 
 
 def _evidence(each: Faster) -> str:
+    sizes = (
+        f"the baseline's loss is {each.ratio:.2f} times its own"
+        if each.ratio >= 1
+        else f"its loss is {1 / each.ratio:.2f} times the baseline's"
+    )
     return (
-        f"epoch {each.epoch}, against {TITLES[each.baseline]}: lower in {each.better} of {each.pairs} pairs; the "
-        f"baseline's loss is {each.ratio:.2f} times as large (median); p = {each.p:.2g}"
+        f"epoch {each.epoch}, against {TITLES[each.baseline]}: lower in {each.better} of {each.pairs} pairs; {sizes} "
+        f"(median); p = {each.p:.2g}"
     )
 
 
