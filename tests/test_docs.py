@@ -3,6 +3,8 @@
 import pkgutil
 import re
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ DOCUMENTS = [
     *sorted(ROOT.glob("docs/*.md")),
 ]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+OUTPUT = re.compile(r"\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[([^\]]*)\]\(([^)\s]+)\)")
 NAMED = re.compile(r"`([\w.]+)`")
 
@@ -28,10 +31,26 @@ def python_blocks(text: str) -> Iterator[str]:
 
 
 def run_blocks(text: str, file: str) -> None:
-    """Run the Python blocks one after the other; later ones see the names of earlier ones."""
+    """Run the Python blocks one after the other; later ones see the names of earlier ones.
+
+    What they print is the block of text that follows, if one does; its numbers to two per cent.
+    """
     names: dict[str, object] = {"__name__": "__main__"}
     for source in python_blocks(text):
-        exec(compile(source, file, "exec"), names)
+        with redirect_stdout(StringIO()) as printed:
+            exec(compile(source, file, "exec"), names)
+        after = "\n".join(text.split("\n")[source.count("\n") + 1 :])
+        if told := OUTPUT.match(f"\n{after.lstrip()}"):
+            (words, numbers), (told_words, told_numbers) = map(apart, (printed.getvalue(), told[1]))
+            assert words == told_words
+            assert numbers == pytest.approx(told_numbers, rel=0.02)
+
+
+def apart(text: str) -> tuple[list[str], list[float]]:
+    """The words of a text that are no numbers, and the numbers."""
+    numeric = re.compile(r"-?\d+(\.\d+)?")
+    words = text.split()
+    return [w for w in words if not numeric.fullmatch(w)], [float(w) for w in words if numeric.fullmatch(w)]
 
 
 def anchors(text: str) -> set[str]:
@@ -96,6 +115,14 @@ def test_the_readme_has_examples() -> None:
     readme = ROOT / "README.md"
     assert readme.exists(), "README.md is missing"
     assert len(list(python_blocks(readme.read_text()))) >= 1
+
+
+def test_output_that_is_not_printed_is_found() -> None:
+    example = "```python\nprint('loss', {})\n```\n\n```text\nloss 0.5\n```\n"
+    run_blocks(example.format("0.501"), "example")
+    for wrong in ("0.6", "0.5, 'more'", ""):
+        with pytest.raises(AssertionError):
+            run_blocks(example.format(wrong), "example")
 
 
 def test_a_broken_example_is_found() -> None:
