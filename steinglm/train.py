@@ -1,21 +1,19 @@
 """The lock-step trainer: K networks of one shape trained together by Adam, a mini-batch at a time.
 
-The networks stand on the leading axis of a `Stack`; the backward pass is written out by hand into buffers allocated
-once, so that a step costs a few batched GEMMs a layer and no allocation. Networks of the same repeat see the same
-rows in the same order, so that comparisons between them are paired. Nothing here knows how they were initialized.
+The networks stand on the leading axis of a `Stack`; a step runs through the buffers of `workspace` and allocates next
+to nothing. Networks of the same repeat see the same rows in the same order, so that comparisons between them are
+paired. Nothing here knows how they were initialized.
 """
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from steinglm.kernels import product
-from steinglm.mlp import ACTIVATIONS, Stack
+from steinglm.mlp import Stack
+from steinglm.workspace import Workspaces
 
 __all__ = ["LOSSES", "Losses", "Rows", "StopRules", "Trained", "evaluate", "fit", "predict"]
 
@@ -109,130 +107,6 @@ LOSSES = {
 }
 
 
-# Bytes of what layers put out. With more than this of all layers, it is not in the cache any more on the way back;
-# with less than that of one, to call takes longer than to compute.
-CACHE, CALL = 2**22, 2**18
-
-
-class _Workspace:
-    """The buffers of a forward and a backward pass over b rows, units before rows: (k, b) a layer and network.
-
-    With the rows last, the GEMMs of these narrow layers and the sums over rows run along contiguous memory, which is
-    up to four times as fast as along units. What a layer takes in has one more unit, always 1, for its bias; the first
-    layer's is there once a repeat, for all of its networks. There is room for as many networks as the cache holds:
-    their groups take turns.
-    """
-
-    def __init__(self, networks: Stack, repeats: int, b: int, gradients: Stack | None) -> None:
-        K, d, _ = networks.layers[0].shape  # d with the unit that is 1
-        *widths, C = (own.shape[2] for own in networks.layers)
-        new, ones = networks.flat.new_empty, networks.flat.new_ones
-        unit = b * networks.flat.element_size()  # bytes
-        most = max(CACHE // (unit * sum(widths)), CALL // (unit * max(widths)), 1) if widths else K
-        parts = _parts(K, repeats, most)
-        G = max(part.stop - part.start for part in parts)
-        self.inputs = [ones(repeats, d, b), *(ones(G, k + 1, b) for k in widths)]
-        self.activation = ACTIVATIONS[networks.activation]
-        self.h = [own[:, :-1] for own in self.inputs[1:]]
-        self.a = self.h if self.activation.from_output else [new(G, k, b) for k in widths]
-        self.y, self.z, self.gz = new(max(G, repeats), C, b), new(G, C, b), new(G, C, b)
-        turns = [new(G * max(widths, default=0) * b) for _ in range(2)]  # of a layer and of the one before it
-        self.g = [turns[i % 2][: h.numel()].view(h.shape) for i, h in enumerate(self.h)]
-        self.groups = [_Group(self, networks, part, repeats, gradients) for part in parts]
-
-    def take(self, X: Tensor, y: Tensor) -> None:
-        """Copy the rows X (R, d, b) of every repeat, and y (R, C, b) to its networks."""
-        self.inputs[0][:, :-1].copy_(X)
-        self.y.unflatten(0, (-1, len(y))).copy_(y)
-
-
-class _Group:
-    """The passes of some of the networks (k = method * R + repeat): of whole methods, or of some repeats of one."""
-
-    def __init__(
-        self, space: _Workspace, networks: Stack, part: slice, repeats: int, gradients: Stack | None
-    ) -> None:
-        self.networks, self.activation = part, space.activation
-        G = part.stop - part.start
-        first = part.start % repeats if repeats > G else 0
-        self.y, self.z, self.gz = space.y[first : first + G], space.z[:G], space.gz[:G]
-        self.h, self.a, self.g = ([own[:G] for own in buffers] for buffers in (space.h, space.a, space.g))
-        inputs = [space.inputs[0][first : first + G], *(own[:G] for own in space.inputs[1:])]
-        layers = [own[part] for own in networks.layers]
-        self.outputs = [
-            product(own.mT, h, out=a) for own, h, a in zip(layers, inputs, [*self.a, self.z], strict=True)
-        ]
-        if gradients is None:
-            return
-        back = [*self.g, self.gz]  # d(loss)/da of each layer
-        self.of_weights = [
-            product(h, g.mT, out=own[part]) for h, g, own in zip(inputs, back, gradients.layers, strict=True)
-        ]
-        self.of_inputs = [
-            product(own[:, :-1], g, out=before)
-            for own, g, before in zip(layers[1:], back[1:], back, strict=False)
-        ]
-
-    @np.errstate(all="ignore")  # a network that diverges is seen by its losses
-    def forward(self) -> Tensor:
-        """The linear predictors (G, C, b)."""
-        f = self.activation.function
-        for output, a, h in zip(self.outputs, self.a, self.h, strict=False):
-            output()
-            f(a, out=h)
-        self.outputs[-1]()
-        return self.z
-
-    @np.errstate(all="ignore")
-    def backward(self) -> None:
-        """Write the gradients of all parameters, given d(loss)/dz in `gz`."""
-        f = self.activation.gradient
-        for layer in reversed(range(len(self.a))):
-            self.of_inputs[layer]()
-            # d/dh becomes d/da; `a` holds f(a) where f was applied in place
-            f(self.g[layer], self.a[layer], grad_input=self.g[layer])
-            self.of_weights[layer + 1]()  # as late as possible: what it reads is in the cache by now
-        self.of_weights[0]()
-
-
-def _parts(K: int, R: int, most: int) -> list[slice]:
-    """Even parts of at most `most` of the networks: of whole methods, or of repeats of one.
-
-    >>> [(part.start, part.stop) for most in (10, 3) for part in _parts(12, 4, most)]
-    [(0, 8), (8, 12), (0, 2), (2, 4), (4, 6), (6, 8), (8, 10), (10, 12)]
-    """
-
-    def even(whole: int, most: int) -> int:
-        return math.ceil(whole / math.ceil(whole / most))
-
-    if most >= R:
-        size = R * even(K // R, most // R)
-        return [slice(start, min(start + size, K)) for start in range(0, K, size)]
-    size = even(R, most)
-    return [
-        slice(start, min(start + size, end))
-        for end in range(R, K + 1, R)
-        for start in range(end - R, end, size)
-    ]
-
-
-class _Workspaces(dict[int, _Workspace]):
-    """One workspace for each number of rows that is met: the batch size and a few remainders."""
-
-    def __init__(self, networks: Stack, repeats: int, gradients: Stack | None = None) -> None:
-        self.networks, self.repeats, self.gradients = networks, repeats, gradients
-
-    def __missing__(self, b: int) -> _Workspace:
-        self[b] = _Workspace(self.networks, self.repeats, b, self.gradients)
-        return self[b]
-
-    def take(self, X: Tensor, y: Tensor) -> list[_Group]:
-        """The groups of the workspace that fits a batch, with the batch in it; they have to be run one by one."""
-        space = self[y.shape[2]]
-        space.take(X, y)
-        return space.groups
-
-
 @torch.no_grad()  # as a decorator it does not reach whoever reads the epochs
 def fit(
     networks: Stack,
@@ -262,7 +136,7 @@ def fit(
     (X, y), held = (_units_first(rows) for rows in (training, validation))
     shuffled = torch.empty_like(X), torch.empty_like(y)
     gradients = networks.like(torch.zeros_like(networks.flat))
-    spaces, loss = _Workspaces(networks, len(training.X), gradients), LOSSES[task]
+    spaces, loss = Workspaces(networks, len(training.X), gradients), LOSSES[task]
     parameter = torch.nn.Parameter(networks.flat, requires_grad=True)
     parameter.grad = gradients.flat
     rates = [learning_rate] if isinstance(learning_rate, float | int) else list(learning_rate)
@@ -373,7 +247,7 @@ class _Progress:
         return Trained(self.best, self.best_epoch, self.best_loss, tuple(self.stopped), self.seconds)
 
 
-def _mean_loss(spaces: _Workspaces, X: Tensor, y: Tensor, loss: Loss, size: int) -> Tensor:
+def _mean_loss(spaces: Workspaces, X: Tensor, y: Tensor, loss: Loss, size: int) -> Tensor:
     """The mean loss (K,) over all rows X (R, d, n), y (R, C, n) of each network's repeat."""
     total = spaces.networks.flat.new_zeros(len(spaces.networks.layers[0]))
     for batch in _batches(X, y, size):
@@ -386,13 +260,13 @@ def _mean_loss(spaces: _Workspaces, X: Tensor, y: Tensor, loss: Loss, size: int)
 @torch.no_grad()
 def evaluate(networks: Stack, rows: Rows, task: str, batch_size: int = 512) -> Tensor:
     """The mean loss (K,) of each network on the rows of its repeat."""
-    return _mean_loss(_Workspaces(networks, len(rows.X)), *_units_first(rows), LOSSES[task], batch_size)
+    return _mean_loss(Workspaces(networks, len(rows.X)), *_units_first(rows), LOSSES[task], batch_size)
 
 
 @torch.no_grad()
 def predict(networks: Stack, X: Tensor, batch_size: int = 512) -> Tensor:
     """The linear predictors (K, n, C) of each network on the inputs X (R, n, d) of its repeat."""
-    spaces, inputs = _Workspaces(networks, len(X)), X.transpose(1, 2)
+    spaces, inputs = Workspaces(networks, len(X)), X.transpose(1, 2)
     (R, n, _), (K, _, C) = X.shape, networks.layers[-1].shape
     none, found = X.new_zeros(R, C, n), X.new_empty(K, C, n)  # no responses: they are not looked at
     for batch, out in zip(_batches(inputs, none, batch_size), found.split(batch_size, dim=2), strict=True):

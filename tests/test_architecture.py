@@ -21,7 +21,7 @@ LAYERS = [
     "exceptions checks styles drawing responses windows kernels",
     "stein scores matching mixture passes sums | glm | datasets tables"
     " | mlp expectations theory phases curves",
-    "init rivals layerwise steps swim sources samples tracing reports | train",
+    "init rivals layerwise steps swim sources samples tracing reports | train workspace",
     "diagnostics jacobian signals travel",
     "estimators",
     "settings results experiment analysis walkthrough",

@@ -7,10 +7,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from steinglm import train
+from steinglm import workspace
 from steinglm.init import glorot_normal_
 from steinglm.mlp import ACTIVATIONS, Stack, build, stack, unstack
-from steinglm.train import LOSSES, Losses, Rows, StopRules, Trained, _Workspaces, evaluate, fit, predict
+from steinglm.train import LOSSES, Losses, Rows, StopRules, Trained, evaluate, fit, predict
+from steinglm.workspace import Workspace, Workspaces
 from tests import reference
 
 METHODS, REPEATS, FEATURES, WIDTH = 2, 2, 4, 5
@@ -140,7 +141,7 @@ def test_gradients_equal_autograd(depth: int, activation: str, kind: str) -> Non
     loss = LOSSES[task_of(kind)]
     gradients = nets.like(torch.full_like(nets.flat, torch.nan))
     values = torch.empty(len(nets.layers[0]), dtype=torch.float64)
-    for group in _Workspaces(nets, REPEATS, gradients).take(data.X.transpose(1, 2), data.y.transpose(1, 2)):
+    for group in Workspaces(nets, REPEATS, gradients).take(data.X.transpose(1, 2), data.y.transpose(1, 2)):
         z = group.forward()
         values[group.networks] = loss.mean(z, group.y)
         loss.gradient(z, group.y, group.gz)
@@ -208,10 +209,10 @@ def test_groups_that_the_cache_holds_give_the_same_numbers(
 ) -> None:
     whole, parts = networks(activation), networks(activation)
     losses, _ = run(whole)
-    monkeypatch.setattr(train, "CACHE", most * 3 * WIDTH * BATCH * 4)
-    monkeypatch.setattr(train, "CALL", 0)
+    monkeypatch.setattr(workspace, "CACHE", most * 3 * WIDTH * BATCH * 4)
+    monkeypatch.setattr(workspace, "CALL", 0)
     predicted = predict(whole, rows(M, "regression", 2).X)
-    assert len(train._Workspace(parts, REPEATS, BATCH, None).groups) == (4 if most == 1 else 2)
+    assert len(Workspace(parts, REPEATS, BATCH, None).groups) == (4 if most == 1 else 2)
     for a, b in zip(losses, run(parts)[0], strict=True):
         assert torch.equal(a.training, b.training) and torch.equal(a.validation, b.validation)
     assert torch.equal(whole.flat, parts.flat)
