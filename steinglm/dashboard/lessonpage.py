@@ -28,6 +28,7 @@ LABELS = {
     "layer": "Layer of the spectrum", "output": "GLM output layer",
 }  # fmt: skip
 HELP = {"dataset": "data", "variance": "travel", "layer": "spectrum", "spectrum": "spectrum"}
+IN_A_ROW = 3  # lessons
 IN_LINK: Literal["query-params"] = "query-params"
 
 
@@ -48,10 +49,13 @@ def overview(lessons: list[Lesson]) -> None:
     st.caption(
         "Each is a preset with a question. Look at the chart, make up your mind, then open the answer."
     )
-    for number, lesson in enumerate(lessons, start=1):
-        with st.container(gap=None):
-            _go(f"**{number} · {lesson.title}**", lesson)
-            st.caption(lesson.text[0])
+    numbered = list(enumerate(lessons, start=1))
+    for first in range(0, len(numbered), IN_A_ROW):
+        row = numbered[first : first + IN_A_ROW]
+        for column, (number, lesson) in zip(st.columns(IN_A_ROW), row, strict=False):
+            with column.container(border=True, height="stretch", gap="xsmall"):
+                _go(f":primary[**{number} · {lesson.title}**]", lesson, width="stretch")
+                st.caption(lesson.text[0], text_alignment="center")
 
 
 def show(lesson: Lesson, lessons: list[Lesson]) -> None:
@@ -77,10 +81,17 @@ def show(lesson: Lesson, lessons: list[Lesson]) -> None:
         table.show(run.result())
 
 
-def _go(label: str, lesson: Lesson | None, icon: str | None = None) -> None:
+def _go(
+    label: str,
+    lesson: Lesson | None,
+    icon: str | None = None,
+    width: Literal["content", "stretch"] = "content",
+) -> None:
     """A button that opens a lesson, or the list."""
     query = {} if lesson is None else {"lesson": lesson.name}
-    st.button(label, type="tertiary", icon=icon, on_click=partial(st.query_params.from_dict, query))
+    st.button(
+        label, type="tertiary", icon=icon, width=width, on_click=partial(st.query_params.from_dict, query)
+    )
 
 
 def _way(lesson: Lesson, lessons: list[Lesson], experiment: Experiment, view: link.View) -> None:
