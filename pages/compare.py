@@ -10,11 +10,12 @@ from steinglm.dashboard.server import engine
 with guarded():
     experiment, view = controls.choices()
     presentation.show(view)
-    rows = rows_of(experiment, view.variance)
+    st.title("What does the initialization do to the signal?")
+    with st.spinner(words.waiting(experiment, title(experiment.dataset))):
+        rows = rows_of(experiment, view.variance)
     run = toolbar.current_run(engine(), experiment)
     pinned = pins.pinned(engine(), view.variance)
 
-    st.title("What does the initialization do to the signal?")
     st.markdown(words.headline(rows, experiment, title(experiment.dataset), view.variance))
     st.caption(words.makers(experiment.methods))
     hints.show(experiment, view)

@@ -27,12 +27,13 @@ class Source:
     choices: Choices
 
 
-def code(experiment: Experiment, source: Source | None = None) -> str:
+def code(experiment: Experiment, source: Source | None = None, max_rows: int | None = None) -> str:
     """A script that runs the experiment with the library and prints the same numbers.
 
     Parameters
     ----------
     source : of the experiment's data set, if it is a person's own table
+    max_rows : on which layers are measured; None for all
 
     >>> print(code(Experiment(depth=40)).splitlines()[7])
         depth=40,
@@ -52,6 +53,7 @@ from steinglm.tables.loading import Choices, Options, load_file"""
     ).dataset
 )
 """
+    measured = "" if max_rows is None else f", max_rows={max_rows}"
     settings = "\n".join(f"    {name}={value}," for name, value in values.items())
     return f"""import torch
 
@@ -61,7 +63,7 @@ torch.set_num_threads(1)  # as in the dashboard's workers: sums in the same orde
 {table}experiment = Experiment(
 {settings}
 )
-layers = initialize(experiment)  # method, repeat, layer, quantity, rank, value
+layers = initialize(experiment{measured})  # method, repeat, layer, quantity, rank, value
 *epochs, result = train(experiment)  # result.history, result.summary, result.state
 print(summarize(result.summary).to_string(index=False))
 """

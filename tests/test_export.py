@@ -34,6 +34,11 @@ def test_the_code_run_in_a_fresh_process_gives_the_same_test_metrics(result: Res
     )
 
 
+def test_the_code_measures_layers_on_as_many_rows_as_the_page() -> None:
+    assert "initialize(experiment, max_rows=500)" in export.code(SMALL, max_rows=500)
+    assert "initialize(experiment)" in export.code(SMALL)
+
+
 def test_rows_read_back(result: Result) -> None:
     csv = pd.read_csv(io.BytesIO(export.as_csv(result.history)))
     parquet = pd.read_parquet(io.BytesIO(export.as_parquet(result.history)))

@@ -268,6 +268,17 @@ def test_help_says_defaults_that_say_something(command: str, capsys: pytest.Capt
         assert "determines everything random (default: 0)" in text
 
 
+def test_what_is_nearly_a_name_is_guessed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["paper", "--datasets", "abalon"]) == 2
+    assert "did you mean abalone?" in capsys.readouterr().err
+
+
+def test_alpha_says_what_it_may_be(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["compare", "--alpha", "big"])
+    assert "a number, default or auto was expected, got 'big'" in capsys.readouterr().err
+
+
 def test_paper_needs_numbers_for_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["paper", "--depths", "ten"])

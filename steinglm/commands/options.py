@@ -55,7 +55,12 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def _alpha(text: str) -> float | str | None:
-    return None if text == "default" else text if text == "auto" else float(text)
+    if text in ("default", "auto"):
+        return None if text == "default" else text
+    try:
+        return float(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"a number, default or auto was expected, got {text!r}") from error
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:

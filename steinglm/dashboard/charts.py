@@ -21,7 +21,7 @@ __all__ = [
     "variance",
 ]  # fmt: skip
 
-FLOOR = 1e-30  # the smallest value that a log axis shows; float32 holds it
+FLOOR = 1e-26  # the smallest value that a log axis shows: variances below it are made of rounding alone
 SIGMA_W2_SHOWN, SIGMA_B2_SHOWN = 4.0, 1.0  # the part of the phase plane where initializations are
 ROUNDING = 1e-16  # of the largest singular value
 POINTS = 1000  # the most points of one curve

@@ -218,7 +218,9 @@ def _show_directions() -> None:
 
 
 def _dataset_title(name: str) -> str:
-    return "A multi-index model …" if name == workshop.MODEL else title(name)
+    if name == workshop.MODEL:
+        return "A multi-index model …"
+    return title(name) if datasets.available(name) else f"{title(name)} (to be downloaded)"
 
 
 def _more_settings() -> None:

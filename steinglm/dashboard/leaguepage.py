@@ -37,8 +37,8 @@ def introduction() -> None:
     with st.expander("With each activation, and at each depth"):
         st.markdown(by_part(_verdict()))
     st.caption(
-        f"{report.about(*report.kept())} The glossary says what the [methods](glossary#methods) and "
-        "[scores](glossary#score) are."
+        f"{report.about(*report.kept())} The glossary says what the [methods](glossary?topic=methods) and "
+        "[scores](glossary?topic=score) are."
     )
 
 
@@ -110,7 +110,8 @@ def why(chosen: Choice) -> None:
     ]
     st.dataframe(pd.DataFrame(lines), hide_index=True, height="content", alt="What each thing adds")
     st.caption(
-        "The median over the chosen cells of the relative gain in error (RMSE, or 1 − AUC), and in how many it is one."
+        "The median over the chosen cells of the relative gain in error (RMSE, or 1 − AUC), and in how many cells "
+        "there is a gain."
     )
 
 

@@ -135,7 +135,9 @@ def _charts(lesson: Lesson, experiment: Experiment, view: link.View, run: Run | 
         0,
         experiment.epochs,
     ]  # the mark's place, before there is a point
-    shown = [_marked(panel, lesson, view) for panel in own if panel.name in lesson.charts]
+    preset = experiment.before_training() == lesson.opened()[0].before_training()
+    own = [panel for panel in own if panel.name in lesson.charts]
+    shown = [_marked(panel, lesson, view) for panel in own] if preset else own
     events = live(shown, key=f"charts-{lesson.name}")
     if events.about in TOPICS:
         panels.explain(panels.topic(events.about, view))

@@ -24,10 +24,8 @@ __all__ = [
     "title",
 ]
 
-BUDGET = (
-    1_200_000  # rows x units x layers x networks that are measured: an answer within a moment of any change
-)
-FEWEST = 1000
+# rows x units x layers x networks that are measured: an answer within a moment of any change
+BUDGET, FEWEST = 8_000_000, 4000
 
 
 def title(dataset: str) -> str:
@@ -121,12 +119,12 @@ def predicted(experiment: Experiment, quantity: str) -> pd.DataFrame | None:
 
 
 def _most(experiment: Experiment) -> int:
+    """How many rows are measured at most."""
     width = experiment.units(_shape(experiment.dataset)[2])
     return max(FEWEST, BUDGET // (width * experiment.depth * len(experiment.methods) * experiment.repeats))
 
 
-def measured(experiment: Experiment) -> str:
-    """What the layers were measured on, where that is not all training rows; empty where it is."""
+def measured(experiment: Experiment) -> tuple[int, int]:
+    """On how many of the training rows the layers are measured, and how many there are."""
     rows = len(split(experiment.dataset, experiment.seed, 0, experiment.rows).y_train)
-    most = _most(experiment)
-    return f"Layers are measured on {most:,} of the {rows:,} training rows." if most < rows else ""
+    return min(_most(experiment), rows), rows

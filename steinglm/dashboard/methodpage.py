@@ -1,7 +1,7 @@
 """The page "Method": Algorithm 1 in formulas on a small live example, and beside each step the lines that do it."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -131,9 +131,11 @@ def bias(own: LayerStep, experiment: Experiment) -> None:
                 "Mean of Wᵀh + b": own.after.numpy(),
             }
         )
+        means: Any = {name: st.column_config.NumberColumn(format="%.4f") for name in list(table)[1:]}
         st.dataframe(
-            table, hide_index=True, height="content", alt="Means of the units before and after the bias"
-        )
+            table, hide_index=True, height="content", column_config=means,
+            alt="Means of the units before and after the bias",
+        )  # fmt: skip
         st.markdown(
             "Every unit then works around 0, where $f$ is steepest. The next layer is given $f(W^\\top h + b)$."
         )

@@ -90,8 +90,9 @@ def _choices(experiment: Experiment, view: View) -> None:
             "Spectrum of", SPECTRA, key="spectrum", format_func=title, required=True, help=spectrum
         )
         st.slider("Layer of the spectrum", 1, experiment.depth + 1, key="layer", width=250, help=spectrum)
-    if note := measured(experiment):
-        st.caption(note)
+    some, rows = measured(experiment)
+    if some < rows:
+        st.caption(f"Layers are measured on {some:,} of the {rows:,} training rows; weights are made of all.")
 
 
 def figures(rows: pd.DataFrame, view: View, result: Result | None) -> list[tuple[charts.Figure, str]]:

@@ -32,6 +32,12 @@ class _Scale:
     ticks: dict[str, Any]
 
 
+EMPTY: dict[str, Any] = {
+    "text": "Cells will fill in here", "x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False,
+    "font": {"size": 15},
+}  # fmt: skip
+
+
 def heatmap(sweep: Sweep, rows: pd.DataFrame, titles: dict[str, str], colour: str) -> Figure:
     """Draw the cells of a sweep, x across and y upwards, in the order of the axes.
 
@@ -53,13 +59,14 @@ def heatmap(sweep: Sweep, rows: pd.DataFrame, titles: dict[str, str], colour: st
         "zmin": scale.low, "zmax": scale.high, "colorscale": scale.colours, "showscale": bool(np.isfinite(shown).any()),
         "colorbar": {"thickness": 14, "outlinewidth": 0, "ticks": "", **scale.ticks}, "meta": {"role": "cells"},
     }  # fmt: skip
+    empty = [] if np.isfinite(shown).any() or rows["done"].all() else [EMPTY]
     layout = {
         "template": LIGHT,
         "title": {"text": colour, "subtitle": {"text": scale.note}},
         "hovermode": "closest",
         "xaxis": _axis(sweep.x, titles[sweep.x.name]),
         "yaxis": _axis(sweep.y, titles[sweep.y.name]),
-        "annotations": _marks(sweep, rows),
+        "annotations": _marks(sweep, rows) + empty,
     }
     return {"data": [trace], "layout": layout}
 

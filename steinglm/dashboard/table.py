@@ -6,8 +6,13 @@ import streamlit as st
 from steinglm.dashboard.explain import TOPICS
 from steinglm.dashboard.measure import task
 from steinglm.experiment import TITLES, Result, metric_name, summarize
+from steinglm.init import STEIN_OUTPUT
 
 __all__ = ["draw", "show", "tidy"]
+
+REACHED = (
+    "The first epoch at which the training loss is down to the final training loss of the best baseline."
+)
 
 
 def tidy(result: Result) -> pd.DataFrame:
@@ -26,8 +31,11 @@ def tidy(result: Result) -> pd.DataFrame:
         "Train, all (s)": numbers["training_seconds"],
         "Epochs to best baseline": numbers["epochs_to_best_baseline_mean"],
     }
-    left_out = (["sd"] if result.experiment.repeats == 1 else []) + (
-        ["Test accuracy"] if kind == "regression" else []
+    alone = all(method in STEIN_OUTPUT for method in numbers["method"])
+    left_out = (
+        (["Epochs to best baseline"] if alone else [])
+        + (["sd"] if result.experiment.repeats == 1 else [])
+        + (["Test accuracy"] if kind == "regression" else [])
     )
     return pd.DataFrame(columns).drop(columns=left_out)
 
@@ -42,7 +50,12 @@ def draw(table: pd.DataFrame, alt: str) -> None:
         "Epochs to best baseline": "%.0f",
     }
     numbers = table.select_dtypes("number").columns
-    config = {name: st.column_config.NumberColumn(format=formats.get(name, "%.4f")) for name in numbers}
+    config = {
+        name: st.column_config.NumberColumn(
+            format=formats.get(name, "%.4f"), help=REACHED if name == "Epochs to best baseline" else None
+        )
+        for name in numbers
+    }
     st.dataframe(table, hide_index=True, column_config=config, placeholder="never", alt=alt)
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from steinglm import link
 from steinglm.dashboard import owntable, panels, table, words
-from steinglm.dashboard.measure import every_row, rows_of, title
+from steinglm.dashboard.measure import every_row, measured, rows_of, title
 from steinglm.dashboard.report import report
 from steinglm.engine import Run
 from steinglm.experiment import Experiment, Result
@@ -29,8 +29,13 @@ def show(experiment: Experiment, view: View, run: Run | None) -> None:
         )
         st.code(link.address(str(st.context.url or ""), experiment, view), language=None, wrap_lines=True)
     with st.popover("Code", icon=":material/code:"):
-        st.caption("Reproduces this run with the library." + (" Save it beside your file." if source else ""))
-        st.code(code(experiment, source), language="python")
+        st.caption(
+            "Reproduces this run with the library."
+            + (" Save it beside your file." if source else "")
+            + " Outside its folder, `pip install -e .` there comes first."
+        )
+        some, rows = measured(experiment)
+        st.code(code(experiment, source, some if some < rows else None), language="python")
     with st.popover("Save", icon=":material/download:"):
         _downloads(experiment, view, run, source)
 

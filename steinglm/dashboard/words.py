@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from steinglm.dashboard.charts import FLOOR
 from steinglm.datasets.workshop import PREFIX
 from steinglm.experiment import TITLES, Experiment
 from steinglm.init import OPTIONS
@@ -74,7 +75,8 @@ def _change(first: float, last: float) -> str:
     fate = _fate(first, last)
     if fate == "holds":
         return f"goes from {number(first)} to {number(last)}"
-    return f"{'rises' if fate in ('grows', 'explodes') else 'falls'} from {number(first)} to {number(last)}"
+    end = f"less than {number(FLOOR)}" if 0 < last < FLOOR else number(last)
+    return f"{'rises' if fate in ('grows', 'explodes') else 'falls'} from {number(first)} to {end}"
 
 
 def listed(parts: Sequence[str]) -> str:
@@ -186,11 +188,17 @@ def learning(history: pd.DataFrame) -> str:
     )
     first = str(best.index[0])
     when = f"In {epoch} epoch{'' if epoch == 1 else 's'}"
-    lead = f"{when} {_title(first)} came to the lowest validation loss, {number(float(best.iloc[0]))}"
     if len(best) == 1:
-        return f"{lead}."
+        return f"{when} the validation loss came down to {number(float(best.iloc[0]))}."
+    lead = f"{when} {_title(first)} came to the lowest validation loss, {number(float(best.iloc[0]))}"
     others = [f"{_title(str(method))} {number(float(value))}" for method, value in best.iloc[1:].items()]
     return f"{lead}; behind it {listed(others)}."
+
+
+def waiting(experiment: Experiment, title: str) -> str:
+    """What is computed before there is anything to see."""
+    count = len(experiment.methods) * experiment.repeats
+    return f"Initializing {count} network{'' if count == 1 else 's'} on {title} ..."
 
 
 def headline(
@@ -200,7 +208,9 @@ def headline(
     layers = "one layer" if experiment.depth == 1 else f"{experiment.depth} layers"
     told = directions(rows) if quantity == "direction_recovery" else start(rows)
     place = "a multi-index model" if experiment.dataset.startswith(PREFIX) else title
-    return f"On {place}, {layers} of {experiment.activation}: {told}"
+    own = experiment.score != Experiment().score and any(m.startswith("steinglm") for m in experiment.methods)
+    score = f", SteinGLM by the score {experiment.score}" if own else ""
+    return f"On {place}, {layers} of {experiment.activation}{score}: {told}"
 
 
 def phases(table: pd.DataFrame, activation: str) -> str:
@@ -250,4 +260,6 @@ def start(rows: pd.DataFrame) -> str:
     if len(fates) == 1 and len(ends) > 1:
         signal = f"every signal {next(iter(fates))}"
     lead = f"{signal}; " if depth > 1 else ""
+    if len(losses) == 1:
+        return f"{lead}the loss is {number(float(losses.min()))} before training."
     return f"{lead}{_title(losses.idxmin())} starts at the lowest loss, {number(float(losses.min()))}."

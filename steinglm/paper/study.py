@@ -8,6 +8,7 @@ two of which are all that Tables 2 and 3 need.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import cache
 
 import numpy as np
@@ -95,7 +96,9 @@ def experiments(
 def _check(argument: str, values: Iterable[object], known: tuple[object, ...]) -> None:
     for value in values:
         if value not in known:
-            raise InvalidInputError(argument, f"of {', '.join(map(str, known))}", value, "choose among these")
+            close = get_close_matches(str(value), map(str, known), n=1)
+            cure = f"did you mean {close[0]}?" if close else "choose among these"
+            raise InvalidInputError(argument, f"of {', '.join(map(str, known))}", value, cure)
 
 
 def work(experiment: Experiment) -> float:

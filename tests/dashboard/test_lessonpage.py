@@ -61,6 +61,18 @@ def test_a_control_changes_the_charts_and_may_come_with_the_link() -> None:
     assert panels(again)["signal"]["sentence"] == after
 
 
+def test_what_the_mark_says_is_of_the_preset_alone() -> None:
+    app = opened(lesson="odd-links")
+    app.button_group(key="odd-links-score").set_value("first and second").run()
+    assert "shapes" not in panels(app)["signal"]["figure"]["layout"]
+
+
+@pytest.mark.parametrize("name", every()[0])
+def test_every_lesson_opens_with_its_mark(name: str) -> None:
+    app, lesson = opened(lesson=name), every()[0][name]
+    assert panels(app)[lesson.look.chart]["figure"]["layout"]["shapes"]
+
+
 def test_a_height_is_marked_on_the_quantity_that_it_belongs_to() -> None:
     app = opened(lesson="alpha")
     assert panels(app)["signal"]["figure"]["layout"]["shapes"][0]["type"] == "line"

@@ -194,6 +194,15 @@ def test_the_glossary_has_every_topic() -> None:
     assert [header.value for header in app.subheader] == [TOPICS[name].title for name in named]
 
 
+def test_a_link_puts_a_topic_of_the_glossary_on_top() -> None:
+    app = AppTest.from_file(str(PAGES / "glossary.py"))
+    app.query_params["topic"] = "score"
+    app.run()
+    assert [each.value for each in app.markdown[:2]] == ["#### Score", TOPICS["score"].text]
+    app.query_params["topic"] = "nothing"
+    assert not app.run().exception
+
+
 @pytest.fixture
 def paper(monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
     """The page over a made-up study, in which SteinGLM is the best everywhere."""

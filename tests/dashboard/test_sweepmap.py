@@ -63,6 +63,9 @@ def test_an_empty_grid_is_a_valid_figure_without_a_colour_bar() -> None:
     figure = heatmap(SWEEP, table(SWEEP, {}), AXIS_TITLES, COLOUR)
     go.Figure(figure)
     assert not figure["data"][0]["showscale"]
+    assert figure["layout"]["annotations"][-1]["text"] == "Cells will fill in here"
+    filled = heatmap(SWEEP, cells([0.25, 3.0, 2.0]), AXIS_TITLES, COLOUR)["layout"]["annotations"]
+    assert not any("fill in" in each["text"] for each in filled)
     assert sentence(SWEEP, table(SWEEP, {}), AXIS_TITLES, "") == ""
 
 

@@ -30,6 +30,32 @@ def test_a_signal_that_dies_altogether_is_a_fall() -> None:
     assert "falls from 1 to 0 by layer 2" in words.signal(layers(steinglm=[1, 1], orthogonal=[1, 0]))
 
 
+def test_what_rounding_alone_makes_is_not_told_as_a_number() -> None:
+    said = words.signal(layers(steinglm=[1, 1], orthogonal=[1, 3e-29]))
+    assert "falls from 1 to less than 10⁻²⁶ by layer 2" in said
+
+
+def test_one_method_is_not_compared_with_itself() -> None:
+    said = words.headline(layers(steinglm=[1, 1]), Experiment(depth=2, methods=("steinglm",)), "Abalone")
+    assert said.endswith("the loss is 0.1 before training.")
+    rows = [("steinglm", 0, 1, "validation_loss", 0.2)]
+    history = pd.DataFrame(rows, columns=["method", "repeat", "epoch", "quantity", "value"])
+    assert words.learning(history) == "In 1 epoch the validation loss came down to 0.2."
+
+
+@pytest.mark.parametrize(
+    ("methods", "told"), [(("steinglm", "pca"), True), (("orthogonal",), False)], ids=["SteinGLM", "without"]
+)
+def test_the_headline_names_a_score_that_is_not_the_default(methods: tuple[str, ...], told: bool) -> None:
+    chosen = Experiment(depth=2, score="mixture", methods=methods)
+    said = words.headline(layers(**{method: [1, 1] for method in methods}), chosen, "Abalone")
+    assert ("SteinGLM by the score mixture" in said) == told
+
+
+def test_what_one_waits_for() -> None:
+    assert words.waiting(Experiment(repeats=3), "Adult") == "Initializing 12 networks on Adult ..."
+
+
 def test_one_layer_has_no_change() -> None:
     assert (
         words.signal(layers(steinglm=[1.0]))
