@@ -312,7 +312,7 @@ def _figure(title: str, unit: str, note: str, along: str, log: bool) -> Figure:
         "meta": {"positive": True},
         "xaxis": {"title": {"text": along}, "unifiedhovertitle": {"text": along + " %{x}"}},
         # With three ticks Plotly labels 1, 2, 5 or the powers of ten of a log axis, never all digits in a heap.
-        "yaxis": {"title": {"text": unit}, "type": "log" if log else "linear", "nticks": 5 if log else 6},
+        "yaxis": {"title": {"text": unit}, "type": "log" if log else "linear", "nticks": 4 if log else 6},
     }
     return {"data": [], "layout": layout}
 

@@ -226,7 +226,7 @@ class Chart {
       margin: { l: 8, r: 10, t: 6, b: 8 },
       xaxis: axis(own.xaxis),
       // Said outright: Plotly would keep the fixed range of a figure before this one.
-      yaxis: { autorange: !own.yaxis?.range, ...axis(own.yaxis), type: this.logarithmic ? "log" : "linear", nticks: this.logarithmic ? 5 : 6 },
+      yaxis: { autorange: !own.yaxis?.range, ...axis(own.yaxis), type: this.logarithmic ? "log" : "linear", nticks: this.logarithmic ? 4 : 6 },
     };
   }
 

@@ -37,6 +37,7 @@ Pinned = Mapping[str, tuple[pd.DataFrame, Result]]  # label -> initial rows and 
 
 def show(rows: pd.DataFrame, experiment: Experiment, run: Run | None, view: View, pinned: Pinned) -> None:
     """Draw the charts and, below them, what to choose about them."""
+    pinned = {label: own for label, own in pinned.items() if own[1].experiment != experiment}
     behind = {label: own for label, (own, _) in pinned.items()}
     lines = predicted(experiment, view.variance) if view.theory else None
     own = layers(rows, view, behind, theory=lines)

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from steinglm.dashboard import charts, controls
+from steinglm.dashboard.explain import TOPICS
 from steinglm.dashboard.live import Panel, live
 from steinglm.dashboard.measure import title
 from steinglm.link import View
@@ -72,10 +73,10 @@ def choices() -> Choice:
         depths = st.pills(
             "Depths", study.DEPTHS, key="depths", selection_mode="multi", default=study.DEPTHS, bind="query-params"
         )  # fmt: skip
-        methods = st.pills(
-            "Methods", study.METHODS, key="compared", selection_mode="multi", default=study.METHODS,
-            format_func=study.TITLES.__getitem__, bind="query-params",
-        )  # fmt: skip
+    methods = st.pills(
+        "Methods", study.METHODS, key="compared", selection_mode="multi", default=study.METHODS,
+        format_func=study.TITLES.__getitem__, bind="query-params",
+    )  # fmt: skip
     present = set(results.kept()[0]["dataset"])
     every = tuple(name for name in study.DATASETS[task] if name in present)
     names = st.pills(
@@ -137,7 +138,7 @@ def table(chosen: Choice) -> None:
 def trajectories(chosen: Choice) -> None:
     """The paper's Figure 2 or 3 for what is chosen: a chart a depth."""
     number = next(n for n, task in report.FIGURES.items() if task == chosen.task)
-    st.subheader(f"Figure {number}")
+    st.subheader(f"Figure {number}", help=TOPICS["learning"].text)
     loss = "mean squared error" if chosen.task == "regression" else "cross-entropy"
     st.caption(
         f"Training {loss} by epoch, averaged over the chosen data sets and the repeats; epoch 0 is before training."

@@ -83,5 +83,6 @@ def factors() -> None:
         }
     )
     st.dataframe(
-        table, hide_index=True, height="content", width="content", alt="Scaling factors by activation"
-    )
+        table, hide_index=True, height="content", width="content", placeholder="–",
+        alt="Scaling factors by activation",
+    )  # fmt: skip

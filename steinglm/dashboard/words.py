@@ -42,11 +42,13 @@ def number(value: float) -> str:
     >>> number(3e-9).replace("\u00a0", " ")
     '3 × 10⁻⁹'
     """
-    if value != 0 and (abs(value) < 1e-4 or abs(value) >= 1e5):
+    if value < 0:
+        return f"−{number(-value)}"
+    if value != 0 and (value < 1e-4 or value >= 1e5):
         digits, exponent = f"{value:.1e}".replace(".0e", "e").split("e")
-        times = {"1": "", "-1": "-"}.get(digits, f"{digits}\u00a0×\u00a0")  # where no line may break
+        times = "" if digits == "1" else f"{digits}\u00a0×\u00a0"  # where no line may break
         return f"{times}10{str(int(exponent)).translate(SUPERSCRIPT)}"
-    return f"{float(f'{value:.2g}'):,.0f}" if abs(value) >= 99.5 else f"{value:.2g}"
+    return f"{float(f'{value:.2g}'):,.0f}" if value >= 99.5 else f"{value:.2g}"
 
 
 def _title(method: object) -> str:

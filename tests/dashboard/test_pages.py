@@ -153,9 +153,12 @@ def test_a_finished_run_is_shown_at_once_with_its_table(compare: AppTest, stored
 def test_a_pinned_run_stays_behind_the_next_one(compare: AppTest, stored: Experiment) -> None:
     compare.query_params.update({"v": "1", "dataset": "diabetes", "depth": "2", "epochs": "2"})
     app = compare.run()
+    before = [len(panel["figure"]["data"]) for panel in charts(app)]
     next(button for button in app.button if button.label == "Pin").click().run()
+    assert [len(panel["figure"]["data"]) for panel in charts(app)] == before  # not behind itself
     app.slider(key="depth").set_value(3).run()
     assert not app.exception
+    assert len(charts(app)[0]["figure"]["data"]) > before[0]
     assert any(header.value == "Pinned runs" for header in app.subheader)
 
 
