@@ -6,10 +6,9 @@ once: a pass is a few batched GEMMs and elementwise functions a layer, and nothi
 
 import math
 
-import numpy as np
 from torch import Tensor
 
-from steinglm.kernels import product
+from steinglm.kernels import computing, product
 from steinglm.mlp import ACTIVATIONS, Stack
 
 __all__ = ["Group", "Workspace", "Workspaces"]
@@ -78,7 +77,7 @@ class Group:
             for own, g, before in zip(layers[1:], back[1:], back, strict=False)
         ]
 
-    @np.errstate(all="ignore")  # a network that diverges is seen by its losses
+    @computing()
     def forward(self) -> Tensor:
         """The linear predictors (G, C, b)."""
         f = self.activation.function
@@ -88,7 +87,7 @@ class Group:
         self.outputs[-1]()
         return self.z
 
-    @np.errstate(all="ignore")
+    @computing()
     def backward(self) -> None:
         """Write the gradients of all parameters, given d(loss)/dz in `gz`."""
         f = self.activation.gradient

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from steinglm import kernels
 
@@ -64,6 +65,26 @@ def test_a_product_reads_its_matrices_anew() -> None:
     W.fill_(2)
     multiply()
     assert out.unique().tolist() == [6]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_beside_threads_of_torchs_openblas_has_one(threads: int) -> None:
+    def of_openblas() -> list[int]:
+        pools = ThreadpoolController().select(internal_api="openblas").info()
+        return [pool["num_threads"] for pool in pools]
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        with threadpool_limits(2, user_api="blas"):
+            outside = of_openblas()
+            with kernels.computing():
+                assert of_openblas() == (outside if threads == 1 else [1] * len(outside))
+            assert of_openblas() == outside
+            u = torch.randn(3, 5, 40, dtype=torch.float64, generator=GENERATOR)
+            torch.testing.assert_close(kernels.matmul(u, u.mT), u @ u.mT)
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_matrix_products_are_torchs() -> None:
