@@ -270,7 +270,7 @@ def test_help_says_defaults_that_say_something(command: str, capsys: pytest.Capt
 
 def test_what_is_nearly_a_name_is_guessed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["paper", "--datasets", "abalon"]) == 2
-    assert "did you mean abalone?" in capsys.readouterr().err
+    assert "did you mean 'abalone'?" in capsys.readouterr().err
 
 
 def test_alpha_says_what_it_may_be(capsys: pytest.CaptureFixture[str]) -> None:

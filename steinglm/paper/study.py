@@ -8,13 +8,13 @@ two of which are all that Tables 2 and 3 need.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import cache
 
 import numpy as np
 import pandas as pd
 
 from steinglm import datasets
+from steinglm.checks import check_choice
 from steinglm.exceptions import InvalidInputError
 from steinglm.init import fits_output
 from steinglm.kinds import AnyExperiment
@@ -95,10 +95,7 @@ def experiments(
 
 def _check(argument: str, values: Iterable[object], known: tuple[object, ...]) -> None:
     for value in values:
-        if value not in known:
-            close = get_close_matches(str(value), map(str, known), n=1)
-            cure = f"did you mean {close[0]}?" if close else "choose among these"
-            raise InvalidInputError(argument, f"of {', '.join(map(str, known))}", value, cure)
+        check_choice(argument, str(value), tuple(map(str, known)))
 
 
 def work(experiment: Experiment) -> float:
